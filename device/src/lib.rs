@@ -1,0 +1,2 @@
+//! device
+#![no_std]

@@ -1,0 +1,2 @@
+//! kernels
+#![no_std]

@@ -1,0 +1,3 @@
+//! PTX text: lexer, parser, printer and the instruction table.
+
+pub mod ast;

@@ -1,0 +1,257 @@
+//! What the executor tells whoever watches it.
+//!
+//! The executor owns *values and progress*: registers, bytes, program counters, who waits for what.
+//! A [`Monitor`] owns *order*: which access happened before which, and so which of them is a hazard.
+//! The two meet only here, so that the executor runs at full speed with [`Silent`] and the checker never reaches into it.
+//!
+//! Events of one block arrive in the order the executor performed them, a warp at a time.
+//! A lane mask has bit `i` set for lane `i` of the warp; thread `t` of a block is lane `t % 32` of warp `t / 32`.
+
+/// Index of a decoded instruction; the program maps it to its PTX line.
+pub type Pc = u32;
+
+/// A warp of a block at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The instruction.
+    pub pc: Pc,
+    /// Warp of the block, from zero.
+    pub warp: u32,
+    /// Lanes that execute it (its guard already applied).
+    pub mask: u32,
+}
+
+/// A window of memory that accesses of different threads can meet in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// Global memory; addresses are the simulator's 64-bit global addresses.
+    Global,
+    /// Shared memory of a block of the executing cluster; addresses are offsets in that block's window.
+    Shared {
+        /// The block's rank in its cluster; the executing block's own rank for `.shared::cta`.
+        rank: u16,
+    },
+}
+
+/// What an access does to its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// `ld`, `ldmatrix`.
+    Read,
+    /// `st`, `stmatrix`.
+    Write,
+    /// `atom`.
+    Atomic,
+    /// `red`: an atomic that never acquires.
+    Reduction,
+}
+
+/// Memory-ordering strength of an access or a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant is its PTX word")]
+pub enum Ordering {
+    Weak,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+}
+
+/// Scope of a strong operation, narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each variant is its PTX word")]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// An ordinary access by the lanes of one warp.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// Where the bytes are.
+    pub window: Window,
+    /// What happens to them.
+    pub kind: AccessKind,
+    /// Its strength.
+    pub ordering: Ordering,
+    /// Its scope; meaningless for weak accesses.
+    pub scope: Scope,
+    /// Bytes per lane.
+    pub bytes: u32,
+    /// First byte of each lane, by lane; only lanes in the site's mask count.
+    pub addresses: &'a [u64; 32],
+}
+
+/// Names an asynchronous operation of a block, in order of issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CopyId(pub u32);
+
+/// Which instruction family issued an asynchronous operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyKind {
+    /// `cp.async`: generic proxy, completes through `cp.async` groups or `cp.async.mbarrier.arrive`.
+    Element,
+    /// `cp.async.bulk` into shared memory: async proxy, completes on an mbarrier.
+    BulkLoad,
+    /// `cp.async.bulk` or `cp.reduce.async.bulk` out of shared memory: async proxy, completes through bulk groups.
+    BulkStore,
+}
+
+/// One asynchronous operation of one lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// Its name, unique in its block.
+    pub id: CopyId,
+    /// The issuing lane.
+    pub lane: u32,
+    /// Its family.
+    pub kind: CopyKind,
+    /// Window and first byte it reads; `None` when nothing is read (source size zero).
+    pub source: Option<(Window, u64)>,
+    /// Bytes read from the source.
+    pub source_bytes: u32,
+    /// Window and first byte it writes.
+    pub destination: (Window, u64),
+    /// Bytes written, zero-fill included.
+    pub bytes: u32,
+    /// The mbarrier that it completes on, as window and offset.
+    pub mbarrier: Option<(Window, u64)>,
+}
+
+/// Which of the two group sequences of a thread an instruction speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// `cp.async.commit_group` and `wait_group`.
+    Element,
+    /// `cp.async.bulk.commit_group` and `wait_group`.
+    Bulk {
+        /// `.read`: only the sources are waited for.
+        read: bool,
+    },
+}
+
+/// How a thread takes part in a block barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierRole {
+    /// `bar.sync`, `bar.red`: arrives and waits.
+    Sync,
+    /// `bar.arrive`: arrives only.
+    Arrive,
+}
+
+/// A fence instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// `fence.{acq_rel,sc,acquire,release}`, `membar`.
+    Memory(Ordering, Scope),
+    /// `fence.proxy.async`, with the one space it names or none for all.
+    ProxyAsync(Option<FenceSpace>),
+    /// `fence.mbarrier_init.release.cluster`.
+    MbarrierInit,
+}
+
+/// The space a proxy fence is limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant is its PTX word")]
+pub enum FenceSpace {
+    Global,
+    SharedCta,
+    SharedCluster,
+}
+
+/// An operation on an mbarrier object by one lane, already carried out by the executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierOp {
+    /// `mbarrier.init` with its count.
+    Init(u32),
+    /// `mbarrier.inval`.
+    Inval,
+    /// `mbarrier.arrive` and its forms; transaction bytes were added first.
+    Arrive {
+        /// Arrivals.
+        count: u32,
+        /// `expect_tx` bytes of the same instruction.
+        expect_tx: u32,
+        /// `.arrive_drop`.
+        drop: bool,
+        /// `.release` or `.relaxed`.
+        ordering: Ordering,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// `mbarrier.expect_tx`.
+    ExpectTx(u32),
+    /// `mbarrier.complete_tx`.
+    CompleteTx(u32),
+    /// `cp.async.mbarrier.arrive`: arrives once the lane's earlier element copies are done.
+    CopyArrive {
+        /// `.noinc`.
+        noinc: bool,
+    },
+    /// A test or try wait that returned true.
+    WaitDone {
+        /// The phase number (from zero) whose completion it saw.
+        phase: u64,
+        /// `.acquire` or `.relaxed`.
+        ordering: Ordering,
+        /// Its scope.
+        scope: Scope,
+    },
+    /// A test or try wait that returned false.
+    WaitPending,
+}
+
+/// Watches the execution of one block.
+///
+/// Every method has an empty default, so that a monitor names only what it needs and [`Silent`] costs nothing.
+#[allow(unused_variables, reason = "the defaults ignore what they are told")]
+pub trait Monitor {
+    /// Ordinary loads, stores and atomics.
+    #[inline(always)]
+    fn access(&mut self, site: Site, access: &Access<'_>) {}
+    /// An asynchronous operation was issued.
+    #[inline(always)]
+    fn issue(&mut self, site: Site, copy: &Copy) {}
+    /// Each lane closes its running group, empty or not.
+    #[inline(always)]
+    fn commit(&mut self, site: Site, groups: Groups) {}
+    /// Each lane waited until at most `pending` of its newest groups are open; `None` is `wait_all`.
+    #[inline(always)]
+    fn wait(&mut self, site: Site, groups: Groups, pending: Option<u32>) {}
+    /// The lanes arrive at block barrier `id`, which expects `threads`.
+    #[inline(always)]
+    fn barrier_arrive(&mut self, site: Site, id: u32, role: BarrierRole, threads: u32) {}
+    /// Block barrier `id` completed a generation; every arrival since the last completion took part.
+    #[inline(always)]
+    fn barrier_complete(&mut self, id: u32) {}
+    /// The lanes of the mask met in `bar.warp.sync`.
+    #[inline(always)]
+    fn warp_sync(&mut self, site: Site) {}
+    /// The lanes arrived at the cluster barrier.
+    #[inline(always)]
+    fn cluster_arrive(&mut self, site: Site, ordering: Ordering) {}
+    /// The lanes passed the cluster barrier's wait.
+    #[inline(always)]
+    fn cluster_wait(&mut self, site: Site, ordering: Ordering) {}
+    /// An mbarrier operation by `lane`.
+    #[inline(always)]
+    fn mbarrier(&mut self, site: Site, lane: u32, object: (Window, u64), op: MbarrierOp) {}
+    /// The bytes of `copy` arrived on its mbarrier (a complete-tx by the system).
+    #[inline(always)]
+    fn mbarrier_copy_complete(&mut self, object: (Window, u64), copy: CopyId) {}
+    /// A fence.
+    #[inline(always)]
+    fn fence(&mut self, site: Site, fence: Fence) {}
+    /// The lanes are done.
+    #[inline(always)]
+    fn exit(&mut self, site: Site) {}
+}
+
+/// Watches nothing: values only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Monitor for Silent {}
