@@ -1,0 +1,6 @@
+//! The memories of the machine.
+
+mod global;
+mod storage;
+
+pub use global::{DevicePointer, Fill, GlobalMemory, MemoryError};
