@@ -121,6 +121,25 @@ pub struct Copy {
     pub mbarrier: Option<(Window, u64)>,
 }
 
+/// The element copies (`cp.async`) that one instruction issues, all lanes at once.
+///
+/// Sources are global, destinations in the executing block's shared memory; the ids run on from `first` in order of lane.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementCopies<'a> {
+    /// Name of the lowest lane's copy.
+    pub first: CopyId,
+    /// The executing block's rank in its cluster.
+    pub rank: u16,
+    /// Bytes each lane writes: 4, 8 or 16.
+    pub bytes: u32,
+    /// First source byte by lane; only lanes in the site's mask count.
+    pub sources: &'a [u64; 32],
+    /// Bytes read from the source by lane; the rest is zero-filled.
+    pub source_bytes: &'a [u32; 32],
+    /// First destination offset by lane.
+    pub destinations: &'a [u64; 32],
+}
+
 /// Which of the two group sequences of a thread an instruction speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
@@ -193,8 +212,9 @@ pub enum MbarrierOp {
     },
     /// A test or try wait that returned true.
     WaitDone {
-        /// The phase number (from zero) whose completion it saw.
-        phase: u64,
+        /// The phase number (from zero) whose completion it saw; `None` is the phase that precedes a fresh object's first,
+        /// which a wait for parity one is satisfied by.
+        phase: Option<u64>,
         /// `.acquire` or `.relaxed`.
         ordering: Ordering,
         /// Its scope.
@@ -215,6 +235,9 @@ pub trait Monitor {
     /// An asynchronous operation was issued.
     #[inline(always)]
     fn issue(&mut self, site: Site, copy: &Copy) {}
+    /// The element copies of one instruction were issued; the same as an [`issue`](Self::issue) for each lane.
+    #[inline(always)]
+    fn issue_elements(&mut self, site: Site, copies: &ElementCopies<'_>) {}
     /// Each lane closes its running group, empty or not.
     #[inline(always)]
     fn commit(&mut self, site: Site, groups: Groups) {}
@@ -239,6 +262,9 @@ pub trait Monitor {
     /// An mbarrier operation by `lane`.
     #[inline(always)]
     fn mbarrier(&mut self, site: Site, lane: u32, object: (Window, u64), op: MbarrierOp) {}
+    /// Phase `phase` of the object (from zero) just completed; what completed it was told before.
+    #[inline(always)]
+    fn mbarrier_complete(&mut self, object: (Window, u64), phase: u64) {}
     /// The bytes of `copy` arrived on its mbarrier (a complete-tx by the system).
     #[inline(always)]
     fn mbarrier_copy_complete(&mut self, object: (Window, u64), copy: CopyId) {}
