@@ -1,0 +1,239 @@
+//! What a kernels crate says about its entries, carried in the PTX itself.
+//!
+//! rustc writes no launch bounds and no alignment of parameters, so a crate states them in a comment that `global_asm!` puts into the PTX, one line an entry:
+//!
+//! ```text
+//! // nstage-entry: NAME maxntid=256 minnctapersm=2 maxnreg=64 reqnctapercluster=2,1,1 param=3:align=64 local=allow
+//! ```
+//!
+//! Every key is optional. `maxntid` and `reqnctapercluster` take one to three numbers; `param=I:align=N` may be repeated; `local=allow` permits local memory, which is refused otherwise.
+
+use std::fmt;
+
+/// What precedes a declaration in the PTX.
+pub const MARK: &str = "// nstage-entry:";
+
+/// What one entry wants said about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The entry.
+    pub entry: String,
+    /// Directives to insert, in the order in which they are written.
+    pub directives: Vec<Bound>,
+    /// Parameters, from zero, with the alignment that each is given.
+    pub aligned_params: Vec<(usize, u32)>,
+    /// Whether local memory is meant.
+    pub local_allowed: bool,
+    /// The PTX line that says so.
+    pub line: u32,
+}
+
+/// An entry directive: `.maxntid 256`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// With its dot.
+    pub name: &'static str,
+    /// One to three numbers.
+    pub values: Vec<u64>,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<_> = self.values.iter().map(u64::to_string).collect();
+        write!(f, "{} {}", self.name, values.join(", "))
+    }
+}
+
+/// A declaration that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The PTX line.
+    pub line: u32,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// The keys that become a directive, with how many numbers each takes at most.
+const BOUNDS: &[(&str, &str, usize)] = &[
+    ("maxntid", ".maxntid", 3),
+    ("minnctapersm", ".minnctapersm", 1),
+    ("maxnreg", ".maxnreg", 1),
+    ("reqnctapercluster", ".reqnctapercluster", 3),
+];
+
+/// Reads every declaration in a PTX text.
+#[must_use]
+pub fn read(ptx: &str) -> (Vec<Declaration>, Vec<Unreadable>) {
+    let mut declarations: Vec<Declaration> = Vec::new();
+    let mut unreadable = Vec::new();
+    for (number, line) in (1..).zip(ptx.lines()) {
+        let Some(rest) = line.trim_start().strip_prefix(MARK) else {
+            continue;
+        };
+        match one(rest, number) {
+            Ok(new) => match declarations.iter().find(|old| old.entry == new.entry) {
+                // An assembly block may come out more than once; only two different statements are a fault.
+                Some(old)
+                    if Declaration {
+                        line: old.line,
+                        ..new.clone()
+                    } == *old => {}
+                Some(old) => unreadable.push(Unreadable {
+                    line: number,
+                    problem: format!(
+                        "`{}` is declared otherwise at line {}; declare it once",
+                        new.entry, old.line
+                    ),
+                }),
+                None => declarations.push(new),
+            },
+            Err(problem) => unreadable.push(Unreadable {
+                line: number,
+                problem,
+            }),
+        }
+    }
+    (declarations, unreadable)
+}
+
+fn one(text: &str, line: u32) -> Result<Declaration, String> {
+    let mut words = text.split_whitespace();
+    let entry = words
+        .next()
+        .ok_or("names no entry; write `nstage-entry: NAME key=value …`")?
+        .to_owned();
+    let mut declaration = Declaration {
+        entry,
+        directives: Vec::new(),
+        aligned_params: Vec::new(),
+        local_allowed: false,
+        line,
+    };
+    for word in words {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("got `{word}`, expected `key=value`"))?;
+        if let Some(&(_, name, most)) = BOUNDS.iter().find(|(known, ..)| *known == key) {
+            let values = numbers(value).filter(|values| values.len() <= most);
+            let values = values.ok_or_else(|| {
+                format!(
+                    "got `{word}`, expected {most} positive number{} at most",
+                    if most == 1 { "" } else { "s" }
+                )
+            })?;
+            if declaration
+                .directives
+                .iter()
+                .any(|bound| bound.name == name)
+            {
+                return Err(format!("`{key}` stands twice; keep one"));
+            }
+            declaration.directives.push(Bound { name, values });
+        } else if key == "param" {
+            declaration
+                .aligned_params
+                .push(aligned_param(value).ok_or_else(|| {
+                    format!("got `{word}`, expected `param=INDEX:align=POWER_OF_TWO`")
+                })?);
+        } else if word == "local=allow" {
+            declaration.local_allowed = true;
+        } else {
+            return Err(format!(
+                "got `{word}`, expected one of maxntid=, minnctapersm=, maxnreg=, reqnctapercluster=, param=, local=allow"
+            ));
+        }
+    }
+    Ok(declaration)
+}
+
+fn numbers(text: &str) -> Option<Vec<u64>> {
+    text.split(',')
+        .map(|number| number.parse().ok().filter(|&number| number > 0))
+        .collect()
+}
+
+fn aligned_param(text: &str) -> Option<(usize, u32)> {
+    let (index, align) = text.split_once(":align=")?;
+    let align: u32 = align.parse().ok()?;
+    Some((
+        index.parse().ok()?,
+        Some(align).filter(|align| align.is_power_of_two())?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_declaration_is_read() {
+        let text = "\t// nstage-entry: scale_s2 maxntid=128,2 minnctapersm=2 maxnreg=64 reqnctapercluster=2,1,1 param=3:align=64 local=allow";
+        let (declarations, unreadable) = read(&format!("\n{text}\n{text}\n"));
+        assert_eq!(unreadable, []);
+        let [declaration] = &declarations[..] else {
+            panic!("{declarations:?}")
+        };
+        assert_eq!(
+            (declaration.entry.as_str(), declaration.line),
+            ("scale_s2", 2)
+        );
+        let directives: Vec<_> = declaration
+            .directives
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            directives,
+            [
+                ".maxntid 128, 2",
+                ".minnctapersm 2",
+                ".maxnreg 64",
+                ".reqnctapercluster 2, 1, 1"
+            ]
+        );
+        assert_eq!(declaration.aligned_params, [(3, 64)]);
+        assert!(declaration.local_allowed);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_was_expected() {
+        let cases = [
+            ("", "names no entry"),
+            ("k maxntid", "got `maxntid`, expected `key=value`"),
+            (
+                "k maxntid=0",
+                "got `maxntid=0`, expected 3 positive numbers at most",
+            ),
+            ("k maxntid=1,2,3,4", "got `maxntid=1,2,3,4`, expected 3"),
+            ("k minnctapersm=1,2", "expected 1 positive number at most"),
+            ("k maxnreg=64 maxnreg=32", "`maxnreg` stands twice"),
+            (
+                "k param=3:align=48",
+                "expected `param=INDEX:align=POWER_OF_TWO`",
+            ),
+            (
+                "k param=x:align=64",
+                "expected `param=INDEX:align=POWER_OF_TWO`",
+            ),
+            ("k local=deny", "got `local=deny`, expected one of maxntid="),
+            ("k colour=red", "got `colour=red`, expected one of"),
+        ];
+        for (text, expected) in cases {
+            let (declarations, unreadable) = read(&format!("{MARK} {text}"));
+            assert_eq!(declarations, [], "{text}");
+            assert!(
+                unreadable[0].problem.contains(expected),
+                "{text}: {}",
+                unreadable[0].problem
+            );
+        }
+        let (_, unreadable) =
+            read("// nstage-entry: k maxntid=32\n// nstage-entry: k maxntid=64\n");
+        assert_eq!(unreadable[0].line, 2);
+        assert!(
+            unreadable[0]
+                .problem
+                .contains("declared otherwise at line 1")
+        );
+    }
+}
