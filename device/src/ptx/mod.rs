@@ -1,0 +1,143 @@
+//! Floor 1: one function per instruction form, in PTX spelling.
+//!
+//! | module | instructions |
+//! |---|---|
+//! | [`cp_async`] | `cp.async`, its groups and waits |
+//! | [`memory`] | vector loads and stores of global and shared memory |
+//! | [`barrier`] | `bar` and `barrier` of a block |
+//! | [`warp`] | `shfl.sync`, `bar.warp.sync` |
+//! | [`fence`] | `membar`, `fence` |
+//! | [`math`] | `fma`, `ex2`, `rcp`, `rsqrt` |
+//! | [`special`] | special registers, `nanosleep`, `trap` |
+//!
+//! Every function is `unsafe` and documents, in this order: what it does, `# PTX`, `# Threads` (who must call it), `# Safety`, and the lowest architecture.
+//! Shared memory is named by 32-bit addresses of the `.shared` window, since a generic pointer would cost generic loads.
+//! On the host each function panics with its own name.
+//!
+//! Convergent instructions (barriers, shuffles, commits) go through LLVM's intrinsics, which the compiler may not duplicate or move across branches;
+//! inline assembly serves where each thread acts for itself.
+
+pub mod barrier;
+pub mod cp_async;
+pub mod fence;
+pub mod math;
+pub mod memory;
+pub mod special;
+pub mod warp;
+
+pub use barrier::*;
+pub use cp_async::*;
+pub use fence::*;
+pub use math::*;
+pub use memory::*;
+pub use special::*;
+pub use warp::*;
+
+/// Declares instruction functions: the body on the device, a panic with the function's name on the host.
+macro_rules! instructions {
+    ($(
+        $(#[$meta:meta])*
+        pub unsafe fn $name:ident $(<$(const $generic:ident : $generic_ty:ty),+>)? ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block
+    )+) => {$(
+        $(#[$meta])*
+        #[cfg(target_arch = "nvptx64")]
+        #[inline(always)]
+        pub unsafe fn $name $(<$(const $generic: $generic_ty),+>)? ($($arg: $ty),*) $(-> $ret)? $body
+
+        $(#[$meta])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub unsafe fn $name $(<$(const $generic: $generic_ty),+>)? ($($arg: $ty),*) $(-> $ret)? {
+            $(let _ = $arg;)*
+            $crate::ptx::only_on_the_device(stringify!($name))
+        }
+    )+};
+}
+pub(crate) use instructions;
+
+/// What every instruction is on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+#[cold]
+#[track_caller]
+pub(crate) fn only_on_the_device(name: &str) -> ! {
+    panic!("`{name}` is an instruction of the device: it exists only in code compiled for nvptx64")
+}
+
+/// LLVM's names of the convergent instructions.
+#[cfg(target_arch = "nvptx64")]
+pub(crate) mod llvm {
+    #[allow(improper_ctypes, reason = "the signatures are LLVM's own")]
+    unsafe extern "unadjusted" {
+        #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.all"]
+        pub(crate) fn barrier_cta_sync_aligned_all(id: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+        pub(crate) fn barrier_cta_sync_aligned_count(id: i32, threads: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.arrive.aligned.count"]
+        pub(crate) fn barrier_cta_arrive_aligned_count(id: i32, threads: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.sync.all"]
+        pub(crate) fn barrier_cta_sync_all(id: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.sync.count"]
+        pub(crate) fn barrier_cta_sync_count(id: i32, threads: i32);
+        #[link_name = "llvm.nvvm.barrier.cta.arrive.count"]
+        pub(crate) fn barrier_cta_arrive_count(id: i32, threads: i32);
+        #[link_name = "llvm.nvvm.bar.warp.sync"]
+        pub(crate) fn bar_warp_sync(mask: i32);
+        #[link_name = "llvm.nvvm.cp.async.commit.group"]
+        pub(crate) fn cp_async_commit_group();
+        #[link_name = "llvm.nvvm.cp.async.wait.all"]
+        pub(crate) fn cp_async_wait_all();
+        #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+        pub(crate) fn shfl_sync_down(mask: i32, value: i32, offset: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+        pub(crate) fn shfl_sync_up(mask: i32, value: i32, offset: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+        pub(crate) fn shfl_sync_bfly(mask: i32, value: i32, lanes: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+        pub(crate) fn shfl_sync_idx(mask: i32, value: i32, lane: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"]
+        pub(crate) fn tid_x() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.tid.y"]
+        pub(crate) fn tid_y() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.tid.z"]
+        pub(crate) fn tid_z() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.ntid.x"]
+        pub(crate) fn ntid_x() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.ntid.y"]
+        pub(crate) fn ntid_y() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.ntid.z"]
+        pub(crate) fn ntid_z() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.ctaid.x"]
+        pub(crate) fn ctaid_x() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.ctaid.y"]
+        pub(crate) fn ctaid_y() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.ctaid.z"]
+        pub(crate) fn ctaid_z() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.nctaid.x"]
+        pub(crate) fn nctaid_x() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.nctaid.y"]
+        pub(crate) fn nctaid_y() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.nctaid.z"]
+        pub(crate) fn nctaid_z() -> i32;
+        #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
+        pub(crate) fn laneid() -> i32;
+        #[link_name = "llvm.nvvm.fma.rn.f"]
+        pub(crate) fn fma_rn_f32(a: f32, b: f32, c: f32) -> f32;
+        #[link_name = "llvm.nvvm.fma.rn.d"]
+        pub(crate) fn fma_rn_f64(a: f64, b: f64, c: f64) -> f64;
+        #[link_name = "llvm.nvvm.ex2.approx.f"]
+        pub(crate) fn ex2_approx_f32(value: f32) -> f32;
+        #[link_name = "llvm.nvvm.rcp.approx.ftz.f"]
+        pub(crate) fn rcp_approx_ftz_f32(value: f32) -> f32;
+        #[link_name = "llvm.nvvm.rcp.rn.f"]
+        pub(crate) fn rcp_rn_f32(value: f32) -> f32;
+        #[link_name = "llvm.nvvm.rsqrt.approx.f"]
+        pub(crate) fn rsqrt_approx_f32(value: f32) -> f32;
+        #[link_name = "llvm.nvvm.membar.cta"]
+        pub(crate) fn membar_cta();
+        #[link_name = "llvm.nvvm.membar.gl"]
+        pub(crate) fn membar_gl();
+        #[link_name = "llvm.nvvm.membar.sys"]
+        pub(crate) fn membar_sys();
+        #[link_name = "llvm.nvvm.nanosleep"]
+        pub(crate) fn nanosleep(nanoseconds: i32);
+    }
+}
