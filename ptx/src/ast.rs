@@ -95,12 +95,33 @@ pub enum Space {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each variant is its PTX name")]
 pub enum Type {
-    B8, B16, B32, B64, B128,
-    U8, U16, U32, U64,
-    S8, S16, S32, S64,
-    F16, F16x2, BF16, BF16x2, F32, F32x2, F64,
-    TF32, E4M3, E5M2, E4M3x2, E5M2x2,
-    U16x2, S16x2,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    BF16,
+    BF16x2,
+    F32,
+    F32x2,
+    F64,
+    TF32,
+    E4M3,
+    E5M2,
+    E4M3x2,
+    E5M2x2,
+    U16x2,
+    S16x2,
     Pred,
 }
 
@@ -113,7 +134,7 @@ pub struct Variable {
     pub space: Space,
     /// `.align`, in bytes; `None` where the file is silent (natural alignment).
     pub align: Option<u32>,
-    /// `.v2` or `.v4`; one otherwise.
+    /// `.v2`, `.v4` or `.v8`; one otherwise.
     pub vector: u8,
     /// Element type.
     pub ty: Type,
@@ -125,6 +146,8 @@ pub struct Variable {
     pub dims: Vec<u64>,
     /// `.ptr` attributes of a parameter, as written (`.ptr .global .align 16`).
     pub ptr: Option<String>,
+    /// The inside of `.attribute(…)`: `.managed`.
+    pub attribute: Option<String>,
     /// The initialiser.
     pub init: Option<Init>,
     /// Where the name stands.
@@ -333,11 +356,11 @@ pub enum AddressBase {
 /// A literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Immediate {
-    /// An integer, its 64 bits; `negative` remembers a written minus sign for the printer.
+    /// An integer, its 64 bits. Constant expressions are folded while they are read.
     Int {
         /// Two's complement value.
         bits: u64,
-        /// Whether a minus sign was written.
+        /// Whether the value is signed and below zero, so that the printer writes a minus sign.
         negative: bool,
     },
     /// `0f3F800000`: the bits of an f32.
