@@ -7,7 +7,7 @@
 //! assert_eq!(module.items.len(), 1);
 //!
 //! let errors = nstage_ptx::parse(".version 7.0\n.target sm_80\n.visible .entry nothing() { add.s32 %r1, %r2 }").unwrap_err();
-//! assert!(errors.to_string().starts_with("3:45: got `}`, expected `,` or `;` after an operand"));
+//! assert!(errors.to_string().starts_with("3:46: got `}`, expected `,` or `;` after an operand"));
 //! # Ok::<(), nstage_ptx::ParseErrors>(())
 //! ```
 
