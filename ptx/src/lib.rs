@@ -12,12 +12,17 @@
 //! ```
 
 pub mod ast;
+pub mod body;
+pub mod cfg;
 pub mod comments;
 mod error;
 mod lexer;
 mod parser;
 mod print;
+mod retain;
+pub mod uses;
 mod words;
 
 pub use error::{Excerpt, MAX_ERRORS, ParseError, ParseErrors};
 pub use parser::{MAX_BYTES, MAX_NESTING, parse};
+pub use retain::UnknownEntry;

@@ -1,7 +1,5 @@
 //! Laws that hold for every text: reading never panics and ends; what is printed reads back to the same tree.
 
-mod common;
-
 use nstage_ptx::ast::{
     Address, AddressBase, Function, Guard, Immediate, Init, Instruction, Item, Linkage, Module,
     Operand, Pos, Space, Statement, Type, Variable, Version,
@@ -11,7 +9,7 @@ use proptest::prelude::*;
 
 /// A real file with some bytes replaced, cut out or doubled.
 fn mutated() -> impl Strategy<Value = String> {
-    let files: Vec<String> = common::corpus()
+    let files: Vec<String> = crate::common::corpus()
         .into_iter()
         .map(|(_, text)| text)
         .filter(|text| text.len() < 20_000)
@@ -63,7 +61,7 @@ proptest! {
     fn what_is_printed_reads_back(module in module()) {
         let printed = module.to_string();
         let again = parse(&printed).map_err(|errors| TestCaseError::fail(format!("{errors}\n{printed}")))?;
-        prop_assert_eq!(common::without_places(again), module, "{}", printed);
+        prop_assert_eq!(crate::common::without_places(again), module, "{}", printed);
     }
 }
 
@@ -74,8 +72,8 @@ fn check(text: &str) -> Result<(), TestCaseError> {
             let again = parse(&module.to_string())
                 .map_err(|errors| TestCaseError::fail(errors.to_string()))?;
             prop_assert_eq!(
-                common::without_places(again),
-                common::without_places(module)
+                crate::common::without_places(again),
+                crate::common::without_places(module)
             );
         }
         Err(errors) => {

@@ -1,19 +1,17 @@
 //! Files that compilers wrote, and one that holds the corners of the language.
 
-mod common;
-
 use nstage_ptx::ast::{Immediate, Init, Item, Operand, Statement};
 use nstage_ptx::parse;
 
 #[test]
 fn every_real_file_reads_and_prints_to_the_same_tree() {
-    for (path, text) in common::corpus() {
+    for (path, text) in crate::common::corpus() {
         let module = parse(&text).unwrap_or_else(|errors| panic!("{path}: {errors}"));
         let printed = module.to_string();
         let again = parse(&printed).unwrap_or_else(|errors| panic!("{path} as printed: {errors}"));
         assert_eq!(
-            common::without_places(again),
-            common::without_places(module),
+            crate::common::without_places(again),
+            crate::common::without_places(module),
             "{path}"
         );
     }
@@ -21,7 +19,7 @@ fn every_real_file_reads_and_prints_to_the_same_tree() {
 
 #[test]
 fn places_are_those_of_the_text() {
-    for (path, text) in common::corpus() {
+    for (path, text) in crate::common::corpus() {
         let lines: Vec<&str> = text.lines().collect();
         let module = parse(&text).unwrap_or_else(|errors| panic!("{path}: {errors}"));
         let mut seen = 0;
