@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The program `nstage`; all of it is in the library, where tests reach it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    nstage_host::cli::main()
+}

@@ -1,0 +1,64 @@
+//! Builds the kernels' PTX and embeds it, so that the program needs no file beside it.
+//!
+//! Where there is no device compiler, the program is built without PTX and says so when a kernel is asked for: `check`, `devices` and `--ptx DIR` still work.
+
+use std::path::{Path, PathBuf};
+
+use nstage_builder::{Builder, Target};
+
+fn main() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    println!("cargo::rerun-if-changed=build.rs");
+    let reason = if kernels.join("Cargo.toml").is_file() {
+        build(&kernels)
+    } else {
+        Err("the kernels' sources are not beside this crate".to_owned())
+    };
+    if let Err(reason) = &reason {
+        println!("cargo::warning=no kernels are built in: {reason}");
+        write_empty_table();
+    }
+    // One line: it becomes part of an error message.
+    let reason = reason.err().unwrap_or_default();
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    println!("cargo::rustc-env=NSTAGE_NOT_EMBEDDED={}", words.join(" "));
+}
+
+/// Builds and embeds. Only a missing compiler is an `Err`; a kernel that does not build stops the build here.
+fn build(kernels: &Path) -> Result<(), String> {
+    let built = Builder::new(kernels)
+        .targets([Target::SM_80, Target::SM_90])
+        .build();
+    match built {
+        Ok(built) => {
+            built.emit_rerun();
+            if let Err(error) = built.embed("ptx.rs") {
+                stop(&error);
+            }
+            Ok(())
+        }
+        Err(error) if error.is_no_compiler() => {
+            // A path that is never there makes cargo look again at the next build: a compiler may have come.
+            println!("cargo::rerun-if-changed=no-device-compiler");
+            Err(error.to_string())
+        }
+        Err(error) => stop(&error),
+    }
+}
+
+fn stop(error: &nstage_builder::BuildError) -> ! {
+    for line in error.to_string().lines() {
+        println!("cargo::error={line}");
+    }
+    std::process::exit(1);
+}
+
+fn write_empty_table() {
+    let out = std::env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    if let Err(error) = std::fs::write(out.join("ptx.rs"), "[]") {
+        println!("cargo::error={}: cannot be written: {error}", out.display());
+        std::process::exit(1);
+    }
+}

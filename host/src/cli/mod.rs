@@ -1,0 +1,96 @@
+//! The program `nstage`: its commands, their flags and how they end.
+
+mod devices;
+mod failure;
+mod out;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+pub use failure::Failure;
+
+/// Runs, verifies and checks N-stage asynchronous-copy kernels.
+#[derive(Debug, Parser)]
+#[command(name = "nstage", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 all well, 1 wrong result, hazard or trap, 2 bad usage or input, 3 incomplete."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Devices(devices::Arguments),
+}
+
+/// Runs the program on the process's arguments.
+pub fn main() -> ExitCode {
+    let done = match Cli::try_parse() {
+        Ok(cli) => match cli.command {
+            Command::Devices(arguments) => devices::run(&arguments),
+        },
+        Err(error) => explain(&error),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Help and version go to standard output as they are; an error becomes one line without the usage below it.
+fn explain(error: &clap::Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Failure::Usage(
+            "no command given; nstage --help lists them".to_owned(),
+        )),
+        _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
+    }
+}
+
+/// The error and its hints, without `Usage:` and what follows it.
+fn one_line(rendered: &str) -> String {
+    let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
+    let lines = text.lines().map(str::trim);
+    let said: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    said.join("; ").replace(":; ", ": ").replace("tip: ", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_usage_error_is_one_line_with_its_hint() {
+        for (arguments, expected) in [
+            (
+                &["nstage", "device"][..],
+                "unrecognized subcommand 'device'; a similar subcommand exists: 'devices'",
+            ),
+            (
+                &["nstage", "devices", "--format", "xml"],
+                "invalid value 'xml' for '--format <FORMAT>'; [possible values: text, json]",
+            ),
+            (
+                &["nstage", "devices", "--formt", "json"],
+                "unexpected argument '--formt' found; a similar argument exists: '--format'",
+            ),
+        ] {
+            let error = Cli::try_parse_from(arguments).unwrap_err();
+            assert_eq!(one_line(&error.render().to_string()), expected);
+        }
+    }
+}

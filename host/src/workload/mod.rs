@@ -1,0 +1,3 @@
+//! What kernels compute: input, reference, error bound, comparison.
+
+pub mod compare;
