@@ -25,6 +25,7 @@ mod body;
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
+    // SAFETY: a trap touches no memory.
     unsafe { core::arch::asm!("trap;", options(noreturn)) }
 }
 
@@ -33,8 +34,10 @@ core::arch::global_asm!("// nstage-entry: scale maxntid=128 minnctapersm=2");
 #[unsafe(export_name = "scale")]
 pub unsafe extern "ptx-kernel" fn scale(x: *const f32, y: *mut f32, n: u32) {
     let thread: u32;
+    // SAFETY: it reads a special register.
     unsafe { core::arch::asm!("mov.u32 {}, %tid.x;", out(reg32) thread, options(pure, nomem, nostack)) };
     if thread < n {
+        // SAFETY: the launch gives `n` elements to both.
         unsafe { *y.add(thread as usize) = body::FACTOR * *x.add(thread as usize) };
     }
 }

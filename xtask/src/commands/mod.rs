@@ -1,0 +1,9 @@
+//! The tasks, one file each.
+
+pub(crate) mod ci;
+pub(crate) mod dist;
+pub(crate) mod ptx;
+pub(crate) mod run;
+pub(crate) mod setup;
+pub(crate) mod test;
+pub(crate) mod tidy;
