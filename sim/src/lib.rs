@@ -3,6 +3,7 @@
 //! A [`GlobalMemory`] holds what the host allocates, a [`Launch`] says how to start, and an [`Outcome`] tells what came of it:
 //! the values are in memory, the [`Finding`]s say which rule of PTX the kernel broke, where and by whom.
 
+pub mod check;
 pub mod event;
 pub mod finding;
 pub mod launch;

@@ -1,0 +1,160 @@
+//! The happens-before checker.
+//!
+//! A [`Checker`] belongs to one launch. It hands out one [`BlockMonitor`] for each block (for each cluster, in a cluster launch),
+//! which watches the block's events and ends as a [`BlockReport`]; [`Checker::findings`] puts the reports together, in order of block.
+//!
+//! Three concerns stay apart: `clock` is algebra, `hazard` (with `shadow`, `copies` and `threads` under it) is rules, `report` is words.
+
+mod block;
+mod clock;
+mod copies;
+mod hazard;
+mod ledger;
+mod lines;
+mod policy;
+mod record;
+mod report;
+mod shadow;
+mod tally;
+mod threads;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+pub use block::{BlockMonitor, BlockReport};
+pub use policy::{Disputed, Level, Policy, PolicyError};
+
+use crate::event::Pc;
+use crate::finding::Finding;
+use crate::launch::Dim3;
+
+/// An instruction as reports show it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// PTX line, from one.
+    pub line: u32,
+    /// The mnemonic, `cp.async.cg.shared.global`.
+    pub mnemonic: String,
+    /// Source file and line, where the PTX has `.loc`.
+    pub source: Option<(String, u32)>,
+}
+
+/// What reports need to know about the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The instructions, by [`Pc`].
+    pub instructions: Vec<Listed>,
+    /// Shared variables: name and offsets in the block's window.
+    pub shared: Vec<(String, Range<u64>)>,
+    /// Whether the program contains bulk copies, which go through the async proxy.
+    pub bulk_copies: bool,
+}
+
+impl Listing {
+    fn instruction(&self, pc: Pc) -> Option<&Listed> {
+        self.instructions.get(pc as usize)
+    }
+
+    /// The shared variable that holds the byte.
+    fn variable(&self, offset: u64) -> Option<&(String, Range<u64>)> {
+        self.shared
+            .iter()
+            .find(|(_, range)| range.contains(&offset))
+    }
+}
+
+/// The shape of a launch, as far as threads are numbered by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    grid: Dim3,
+    block: Dim3,
+    /// Blocks in a cluster.
+    cluster: u32,
+}
+
+impl Shape {
+    /// Warps of one block.
+    pub(crate) fn block_warps(&self) -> u32 {
+        (self.block.count() as u32).div_ceil(32)
+    }
+
+    /// Warps that are checked together.
+    pub(crate) fn warps(&self) -> u32 {
+        self.block_warps() * self.cluster
+    }
+
+    /// The lanes that a warp has.
+    pub(crate) fn lanes_of(&self, warp: u32) -> u32 {
+        let from = warp % self.block_warps() * 32;
+        match self.block.count() as u32 - from {
+            count @ 0..32 => (1 << count) - 1,
+            _ => !0,
+        }
+    }
+}
+
+/// Checks one launch.
+#[derive(Debug)]
+pub struct Checker {
+    listing: Listing,
+    shape: Shape,
+    policy: Policy,
+}
+
+impl Checker {
+    /// A checker for a launch of this shape; `cluster` is [`Dim3::ONE`] for a launch without clusters.
+    #[must_use]
+    pub fn new(listing: Listing, grid: Dim3, block: Dim3, cluster: Dim3, policy: Policy) -> Self {
+        let shape = Shape {
+            grid,
+            block,
+            cluster: cluster.count() as u32,
+        };
+        Self {
+            listing,
+            shape,
+            policy,
+        }
+    }
+
+    /// The monitor of block `first` (x running fastest), or of the cluster whose rank 0 is block `first`.
+    ///
+    /// In a cluster launch, warps and barriers of the block with rank r are numbered from r times those of a block (16 barriers each).
+    #[must_use]
+    pub fn block(&self, first: u64) -> BlockMonitor<'_> {
+        BlockMonitor::new(self, first)
+    }
+
+    /// The findings of the whole launch, in order of block and of time in each block.
+    #[must_use]
+    pub fn findings(&self, mut reports: Vec<BlockReport>) -> Vec<Finding> {
+        reports.sort_by_key(|report| report.first_block);
+        let mut folded = BTreeMap::new();
+        let mut list: Vec<(u64, hazard::Hazard, u64)> = Vec::new();
+        let mut waits: BTreeMap<Pc, (u64, tally::WaitTally)> = BTreeMap::new();
+        for report in reports {
+            for (hazard, count) in report.hazards {
+                let at = *folded.entry(hazard.key()).or_insert(list.len());
+                match list.get_mut(at) {
+                    Some((_, _, total)) => *total += count,
+                    None => list.push((report.first_block, hazard, count)),
+                }
+            }
+            for (pc, tally) in report.waits {
+                waits
+                    .entry(pc)
+                    .and_modify(|(_, total)| total.add(&tally))
+                    .or_insert((report.first_block, tally));
+            }
+        }
+        for (block, tally) in waits.into_values() {
+            list.extend(hazard::judge_wait(&tally).map(|hazard| (block, hazard, tally.runs())));
+        }
+        list.into_iter()
+            .filter_map(|(block, hazard, count)| report::finding(self, block, &hazard, count))
+            .collect()
+    }
+}

@@ -1,0 +1,284 @@
+//! All words about hazards: headlines, notes and remedies. Nothing is decided here.
+
+use crate::event::CopyKind;
+use crate::finding::{Class, Finding, Party};
+
+use super::Checker;
+use super::hazard::{Deed, Fact, Hazard, Place, Suspect};
+
+/// Puts a hazard into words; `None` where the policy says not to tell it.
+pub(crate) fn finding(
+    checker: &Checker,
+    first_block: u64,
+    hazard: &Hazard,
+    count: u64,
+) -> Option<Finding> {
+    let severity = checker
+        .policy
+        .level(hazard.class, hazard.disputed())
+        .severity()?;
+    let words = Words { checker, hazard };
+    let suspects = hazard.first.iter().chain(std::iter::once(&hazard.second));
+    Some(Finding {
+        class: hazard.class,
+        severity,
+        certain: hazard.certain,
+        count,
+        message: words.headline(),
+        space: match hazard.place {
+            Some(Place::Shared(_)) => "shared",
+            Some(Place::Global) => "global",
+            None => "",
+        },
+        bytes: hazard.bytes.clone(),
+        parties: suspects
+            .map(|suspect| party(checker, first_block, suspect))
+            .collect(),
+        notes: hazard
+            .facts
+            .iter()
+            .filter_map(|fact| words.note(*fact))
+            .collect(),
+        remedy: words.remedy(),
+    })
+}
+
+fn party(checker: &Checker, first_block: u64, suspect: &Suspect) -> Party {
+    let shape = &checker.shape;
+    let listed = checker.listing.instruction(suspect.pc);
+    let mnemonic = listed.map_or("an instruction", |listed| listed.mnemonic.as_str());
+    let group = suspect
+        .group
+        .map_or_else(String::new, |group| format!(", group {group}"));
+    let what = match suspect.deed {
+        Deed::Read => format!("{mnemonic} reads"),
+        Deed::Write => format!("{mnemonic} writes"),
+        Deed::Atomic => format!("{mnemonic} reads and writes"),
+        Deed::CopyFrom(_) => format!("{mnemonic} issues the copy that reads{group}"),
+        Deed::CopyInto(_) => format!("{mnemonic} issues the copy that writes{group}"),
+        Deed::Wait(_) => format!("{mnemonic} waits"),
+        Deed::Exit => format!("{mnemonic} ends the thread"),
+    };
+    let warp = u32::from(suspect.thread.warp);
+    let thread = warp % shape.block_warps() * 32 + u32::from(suspect.thread.lane);
+    let rank = warp / shape.block_warps();
+    Party {
+        what,
+        line: listed.map_or(0, |listed| listed.line),
+        source: listed.and_then(|listed| listed.source.clone()),
+        thread: shape.block.index(u64::from(thread)),
+        block: shape.grid.index(first_block + u64::from(rank)),
+    }
+}
+
+struct Words<'a> {
+    checker: &'a Checker,
+    hazard: &'a Hazard,
+}
+
+impl Words<'_> {
+    /// The bytes, with the variable that holds them.
+    fn bytes(&self) -> String {
+        let range = &self.hazard.bytes;
+        match self.hazard.place {
+            Some(Place::Shared(_)) => match self.checker.listing.variable(range.start) {
+                Some((name, whole)) => format!(
+                    "shared bytes {name}[{}..{})",
+                    range.start - whole.start,
+                    range.end - whole.start
+                ),
+                None => format!("shared bytes [{}..{})", range.start, range.end),
+            },
+            Some(Place::Global) => format!("global bytes [{:#x}..{:#x})", range.start, range.end),
+            None => String::new(),
+        }
+    }
+
+    /// Which party is the copy whose side `into` says, the later one if both are.
+    fn copy_is_second(&self) -> bool {
+        matches!(
+            self.hazard.second.deed,
+            Deed::CopyInto(_) | Deed::CopyFrom(_)
+        )
+    }
+
+    fn headline(&self) -> String {
+        let bytes = self.bytes();
+        match self.hazard.class {
+            Class::ReadBeforeWait => {
+                format!("{bytes} read by (2) before (1), the copy that writes them, is complete")
+            }
+            Class::UnpublishedCopy => format!(
+                "{bytes} read by (2) with nothing to tell it that (1), another thread's copy into them, is complete"
+            ),
+            Class::WaitCount => format!(
+                "{bytes} read by (2) while (1), the copy that writes them, is in a group that the wait leaves open"
+            ),
+            Class::UncommittedCopy => format!(
+                "{bytes} read by (2), but (1), the copy that writes them, was in no group when its thread waited"
+            ),
+            Class::OverwriteInUse if self.copy_is_second() => {
+                format!("{bytes} overwritten by the copy (2) while (1) may still be reading them")
+            }
+            Class::OverwriteInUse => {
+                format!("{bytes} overwritten by the copy (1) while (2) still reads what was there before")
+            }
+            Class::OverlappingCopies => {
+                format!("{bytes} written by both (1) and (2), at least one of them a copy, in no order")
+            }
+            Class::SourceModified if self.copy_is_second() => {
+                format!("{bytes} written by (1) in no order with (2), a copy that reads them")
+            }
+            Class::SourceModified => {
+                format!("{bytes} written by (2) while (1), a copy that reads them, may be in flight")
+            }
+            Class::StoreReadEarly => {
+                format!("{bytes} read by (2) before (1), the bulk store that writes them, is complete")
+            }
+            Class::WarpRace if self.hazard.facts.contains(&Fact::SameInstruction) => {
+                format!("{bytes} written by the lanes (1) and (2) with one instruction: which value stays is not defined")
+            }
+            Class::WarpRace => format!(
+                "{bytes} accessed by (1) and (2), two lanes of one warp, in no order: lanes do not run in lock-step"
+            ),
+            Class::PartialRelease => format!(
+                "{bytes} accessed by (1) and (2) in no order: the arrival that (2) saw was made by another lane, and releases only that lane's accesses"
+            ),
+            Class::UnelectedIssue => {
+                format!("{bytes} copied by (1) and (2) with one instruction: every lane issues a copy of its own")
+            }
+            Class::UninitializedRead => format!("{bytes} read by (1), but nobody wrote them"),
+            Class::VacuousWait => {
+                "the wait (1) never waits: it allows as many open groups as its threads ever committed".to_owned()
+            }
+            Class::NoOverlap => {
+                "the wait (1) always completes the copies issued just before it: nothing overlaps with them".to_owned()
+            }
+            Class::OutstandingAtExit => "the thread (2) ends while its copy (1) is not known to be complete".to_owned(),
+            _ => format!("{bytes} accessed by (1) and (2) in no order"),
+        }
+    }
+
+    fn note(&self, fact: Fact) -> Option<String> {
+        let line = |pc| {
+            self.checker
+                .listing
+                .instruction(pc)
+                .map_or(0, |listed| listed.line)
+        };
+        Some(match fact {
+            Fact::NeverWaited { group } => {
+                format!(
+                    "the copying thread has not waited since it issued the copy, which is in its group {group}"
+                )
+            }
+            Fact::LeftOpen {
+                wait,
+                group,
+                needed,
+            } => format!(
+                "the wait at line {} allows {} open, after {} committed: it completes groups below {}, and the copy is in group {group}; at the access a wait may allow at most {needed}",
+                line(wait.pc),
+                groups(wait.pending),
+                groups(wait.committed),
+                wait.committed.saturating_sub(wait.pending),
+            ),
+            Fact::Uncommitted { wait } => format!(
+                "at the wait at line {} the copy was issued but not committed; a wait covers committed groups only",
+                line(wait.pc)
+            ),
+            Fact::Unpublished { wait } => format!(
+                "the copying thread waited at line {}, which makes the copy visible to that thread alone",
+                line(wait)
+            ),
+            Fact::StillInUse => {
+                "the reader has not read these bytes since they were written before".to_owned()
+            }
+            Fact::OtherLanesReleased => {
+                "other lanes of the warp of (1) are ordered before (2), this lane is not".to_owned()
+            }
+            Fact::SameInstruction => return None,
+        })
+    }
+
+    fn wait_instruction(&self) -> &'static str {
+        let bulk = |deed: Option<Deed>| {
+            matches!(
+                deed,
+                Some(Deed::CopyFrom(CopyKind::BulkStore) | Deed::CopyInto(CopyKind::BulkStore))
+            )
+        };
+        if bulk(self.hazard.first.map(|first| first.deed)) || bulk(Some(self.hazard.second.deed)) {
+            "cp.async.bulk.wait_group"
+        } else {
+            "cp.async.wait_group"
+        }
+    }
+
+    fn remedy(&self) -> String {
+        let wait = self.wait_instruction();
+        let other = self
+            .hazard
+            .first
+            .is_some_and(|first| first.thread != self.hazard.second.thread);
+        let then_barrier = if other {
+            ", then let a barrier follow before the read"
+        } else {
+            ""
+        };
+        match self.hazard.class {
+            Class::ReadBeforeWait => {
+                format!("put `{wait} 0` (or the largest count that still covers the group) on the copying thread before the read{then_barrier}")
+            }
+            Class::UnpublishedCopy => {
+                "put a barrier after the copying thread's wait and before the read".to_owned()
+            }
+            Class::WaitCount => {
+                let needed = self.hazard.facts.iter().find_map(|fact| match fact {
+                    Fact::LeftOpen { needed, .. } => Some(*needed),
+                    _ => None,
+                });
+                format!("lower the wait to `{wait} {}`{then_barrier}", needed.unwrap_or(0))
+            }
+            Class::UncommittedCopy => {
+                format!("commit the copy before the wait that is to cover it{then_barrier}")
+            }
+            Class::OverwriteInUse => {
+                "put a barrier (or an mbarrier wait for the stage to be empty) between the last read and the copy".to_owned()
+            }
+            Class::OverlappingCopies => {
+                format!("give each its own bytes, or complete the first (`{wait}` on its thread, then a barrier) before the second")
+            }
+            Class::SourceModified => {
+                format!("let the copying thread wait (`{wait}`) and a barrier follow before the source is written")
+            }
+            Class::StoreReadEarly => {
+                format!("wait with `{wait}` (not `.read`, which says only that the source was read) before the bytes are used")
+            }
+            Class::SharedRace => "put a barrier of the block between the two".to_owned(),
+            Class::WarpRace if self.hazard.facts.contains(&Fact::SameInstruction) => {
+                "let one lane store, or give each lane its own address".to_owned()
+            }
+            Class::WarpRace => "put `bar.warp.sync` between the two; shuffles and votes order no memory".to_owned(),
+            Class::PartialRelease => {
+                "put `bar.warp.sync` before the elected lane's arrival, or let every lane arrive".to_owned()
+            }
+            Class::UnelectedIssue => "let one elected lane issue the copy".to_owned(),
+            Class::UninitializedRead => "write the bytes first, zero-fill included, or do not read them".to_owned(),
+            Class::VacuousWait => "lower the wait's count, or remove it".to_owned(),
+            Class::NoOverlap => {
+                "use more stages: issue the copies of a later tile before waiting for this one".to_owned()
+            }
+            Class::OutstandingAtExit => format!("wait for all copies (`{wait} 0`) before the thread ends"),
+            _ => "order the two accesses".to_owned(),
+        }
+    }
+}
+
+fn groups(count: u32) -> String {
+    if count == 1 {
+        "1 group".to_owned()
+    } else {
+        format!("{count} groups")
+    }
+}

@@ -1,0 +1,291 @@
+//! The language of the scripts.
+//!
+//! A file holds cases; a case starts with `== claim` and a line `expect: names` (or `expect: clean`).
+//! Then comes one instruction a line: who, verb, arguments. `#` starts a comment.
+//!
+//! Who: `*` all warps of the block, `w1` a warp, `w1.3` a lane, `w1.0-15` lanes, `block N` sets the number of threads.
+//! Address: `64`, `64+4t` (four bytes a thread of the block), `64+4l` (a lane), `64-4t`; `0|512+4t` alternates with the iterations of a loop.
+//! `loop N` … `end` repeats what stands between.
+//! A verb acts for each warp in turn; `bar` of all warps also completes.
+
+use crate::check::{Checker, Listed, Listing, Policy};
+use crate::event::{
+    Access, AccessKind, BarrierRole, CopyId, ElementCopies, Groups, Monitor, Ordering, Scope, Site,
+    Window,
+};
+use crate::finding::Finding;
+use crate::launch::Dim3;
+
+/// One case.
+pub(super) struct Script {
+    /// What it shows.
+    pub(super) claim: String,
+    /// Names of all findings, sorted.
+    pub(super) expected: Vec<&'static str>,
+    threads: u32,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone)]
+struct Line {
+    /// Its number in the case, and the iteration of the loop around it.
+    pc: u32,
+    iteration: usize,
+    warps: Vec<(u32, u32)>,
+    verb: String,
+    words: Vec<String>,
+    all: bool,
+}
+
+impl Script {
+    /// All cases of a file.
+    pub(super) fn parse_all(text: &'static str) -> Vec<Self> {
+        text.split("\n== ")
+            .skip(1)
+            .map(|case| {
+                let mut lines = case.lines();
+                let claim = lines.next().expect("a claim").to_owned();
+                let expect = lines
+                    .next()
+                    .and_then(|line| line.strip_prefix("expect: "))
+                    .unwrap_or_else(|| panic!("{claim}: no `expect:` line"));
+                let mut expected: Vec<_> = expect
+                    .split_whitespace()
+                    .filter(|&name| name != "clean")
+                    .collect();
+                expected.sort_unstable();
+                let mut script = Self {
+                    claim,
+                    expected,
+                    threads: 64,
+                    lines: Vec::new(),
+                };
+                let mut start = None;
+                for (pc, line) in lines.enumerate() {
+                    let words: Vec<_> = line
+                        .split('#')
+                        .next()
+                        .unwrap_or_default()
+                        .split_whitespace()
+                        .collect();
+                    match words.as_slice() {
+                        ["loop", count] => start = Some((script.lines.len(), number(count))),
+                        ["end"] => {
+                            let (from, count) = start.take().expect("an `end` has its `loop`");
+                            let body = script.lines.split_off(from);
+                            for iteration in 0..count as usize {
+                                script.lines.extend(
+                                    body.iter().cloned().map(|line| Line { iteration, ..line }),
+                                );
+                            }
+                        }
+                        words => script.line(pc as u32, words),
+                    }
+                }
+                script
+            })
+            .collect()
+    }
+
+    fn line(&mut self, pc: u32, words: &[&str]) {
+        match words {
+            [] => {}
+            ["block", count] => self.threads = number(count) as u32,
+            [who, verb, rest @ ..] => {
+                let line = Line {
+                    pc,
+                    iteration: 0,
+                    warps: self.who(who),
+                    verb: (*verb).to_owned(),
+                    words: rest.iter().map(|&word| word.to_owned()).collect(),
+                    all: *who == "*",
+                };
+                self.lines.push(line);
+            }
+            _ => panic!("{}: cannot read `{words:?}`", self.claim),
+        }
+    }
+
+    fn who(&self, who: &str) -> Vec<(u32, u32)> {
+        let full = |warp: u32| match self.threads - warp * 32 {
+            count @ 0..32 => (1 << count) - 1,
+            _ => !0u32,
+        };
+        if who == "*" {
+            return (0..self.threads.div_ceil(32))
+                .map(|warp| (warp, full(warp)))
+                .collect();
+        }
+        let who = who.strip_prefix('w').expect("a warp");
+        match who.split_once('.') {
+            None => {
+                let warp = number(who) as u32;
+                vec![(warp, full(warp))]
+            }
+            Some((warp, lanes)) => {
+                let (from, to) = lanes.split_once('-').unwrap_or((lanes, lanes));
+                let (from, to) = (number(from), number(to));
+                let mask = (from..=to).fold(0, |mask, lane| mask | 1 << lane);
+                vec![(number(warp) as u32, mask)]
+            }
+        }
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse()
+        .unwrap_or_else(|_| panic!("`{text}` is no number"))
+}
+
+/// The addresses that an address term gives the lanes of a warp in an iteration.
+fn addresses(term: &str, warp: u32, iteration: usize) -> [u64; 32] {
+    let (base, step, sign) = match term.find(['+', '-']) {
+        None => (term, "0l", 1),
+        Some(at) => (
+            &term[..at],
+            &term[at + 1..],
+            if term.as_bytes()[at] == b'-' { -1 } else { 1 },
+        ),
+    };
+    let bases: Vec<_> = base.split('|').map(number).collect();
+    let base = bases[iteration % bases.len()] as i64;
+    let (step, unit) = step.split_at(step.len() - 1);
+    let step = sign * number(step) as i64;
+    std::array::from_fn(|lane| {
+        let index = match unit {
+            "t" => warp as i64 * 32 + lane as i64,
+            "l" => lane as i64,
+            _ => panic!("`{term}` is no address"),
+        };
+        (base + step * index) as u64
+    })
+}
+
+const SHARED: Window = Window::Shared { rank: 0 };
+
+/// Plays a script to a monitor, and returns what the checker says.
+pub(super) fn run(script: &Script) -> Vec<Finding> {
+    let listing = Listing {
+        instructions: (0..1 + script.lines.iter().map(|line| line.pc).max().unwrap_or(0))
+            .map(|pc| Listed {
+                line: pc + 1,
+                mnemonic: script
+                    .lines
+                    .iter()
+                    .find(|line| line.pc == pc)
+                    .map_or_else(String::new, |line| line.verb.clone()),
+                source: None,
+            })
+            .collect(),
+        shared: vec![("tile".to_owned(), 0..4096)],
+        bulk_copies: script
+            .lines
+            .iter()
+            .any(|line| line.verb.starts_with("bulk")),
+    };
+    let checker = Checker::new(
+        listing,
+        Dim3::ONE,
+        script.threads.into(),
+        Dim3::ONE,
+        Policy::default(),
+    );
+    let mut monitor = checker.block(0);
+    let mut next = CopyId(0);
+    for line in &script.lines {
+        for &(warp, mask) in &line.warps {
+            let site = Site {
+                pc: line.pc,
+                warp,
+                mask,
+            };
+            step(&mut monitor, site, line, &mut next);
+        }
+        if line.verb == "bar" && line.all {
+            monitor.barrier_complete(line.words.first().map_or(0, |id| number(id) as u32));
+        }
+    }
+    let report = monitor.finish();
+    checker.findings(vec![report])
+}
+
+fn step(monitor: &mut impl Monitor, site: Site, line: &Line, next: &mut CopyId) {
+    let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
+    let mut parts = line.verb.split('.');
+    let stem = parts.next().unwrap_or_default();
+    let mut access = |kind: AccessKind, window: Window| {
+        let mut ordering = Ordering::Weak;
+        let mut scope = Scope::Gpu;
+        for part in line.verb.split('.').skip(1) {
+            match part {
+                "relaxed" => ordering = Ordering::Relaxed,
+                "acquire" => ordering = Ordering::Acquire,
+                "release" => ordering = Ordering::Release,
+                "acqrel" => ordering = Ordering::AcqRel,
+                "cta" => scope = Scope::Cta,
+                other => panic!("`{other}` is no part of an access"),
+            }
+        }
+        let addresses = addresses(words[0], site.warp, line.iteration);
+        monitor.access(
+            site,
+            &Access {
+                window,
+                kind,
+                ordering,
+                scope,
+                bytes: number(words[1]) as u32,
+                addresses: &addresses,
+            },
+        );
+    };
+    match (stem, words.as_slice()) {
+        ("ld", [_, _]) => access(AccessKind::Read, SHARED),
+        ("st", [_, _]) => access(AccessKind::Write, SHARED),
+        ("atom", [_, _]) => access(AccessKind::Atomic, SHARED),
+        ("gld", [_, _]) => access(AccessKind::Read, Window::Global),
+        ("gst", [_, _]) => access(AccessKind::Write, Window::Global),
+        ("copy", [into, bytes, rest @ ..]) => {
+            let bytes = number(bytes) as u32;
+            let named = |name: &str| {
+                rest.iter()
+                    .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+            };
+            let source = addresses(
+                named("from").unwrap_or("1048576+16t"),
+                site.warp,
+                line.iteration,
+            );
+            let read = named("reads").map_or(bytes, |reads| number(reads) as u32);
+            let into = addresses(into, site.warp, line.iteration);
+            monitor.issue_elements(
+                site,
+                &ElementCopies {
+                    first: *next,
+                    rank: 0,
+                    bytes,
+                    sources: &source,
+                    source_bytes: &[read; 32],
+                    destinations: &into,
+                },
+            );
+            next.0 += site.mask.count_ones();
+        }
+        ("commit", []) => monitor.commit(site, Groups::Element),
+        ("wait", ["all"]) => monitor.wait(site, Groups::Element, None),
+        ("wait", [pending]) => monitor.wait(site, Groups::Element, Some(number(pending) as u32)),
+        ("bar", rest) => {
+            let id = rest.first().map_or(0, |id| number(id) as u32);
+            let role = if line.verb.ends_with("arrive") {
+                BarrierRole::Arrive
+            } else {
+                BarrierRole::Sync
+            };
+            monitor.barrier_arrive(site, id, role, 0);
+        }
+        ("complete", [id]) => monitor.barrier_complete(number(id) as u32),
+        ("warpsync", []) => monitor.warp_sync(site),
+        ("exit", []) => monitor.exit(site),
+        _ => panic!("cannot play `{} {}`", line.verb, line.words.join(" ")),
+    }
+}
