@@ -6,7 +6,7 @@ use crate::compiler::{Compiler, DEVICE_TARGET};
 use crate::graph::{self, Package, Root};
 use crate::inputs::Inputs;
 use crate::shim::{Settings, Shim};
-use crate::{BuildError, Target, cargo};
+use crate::{BuildError, Refusal, Target, cargo, finish};
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,7 @@ type OnProgress = Box<dyn Fn(&Progress<'_>) + Send + Sync>;
 pub struct Builder {
     crate_dir: PathBuf,
     targets: Vec<Target>,
+    expected: Vec<String>,
     settings: Settings,
     work_dir: Option<PathBuf>,
     on_progress: OnProgress,
@@ -97,6 +98,7 @@ impl Builder {
         Self {
             crate_dir: crate_dir.into(),
             targets: vec![Target::SM_80, Target::SM_90],
+            expected: Vec::new(),
             settings: Settings {
                 default_features: true,
                 ..Settings::default()
@@ -109,6 +111,12 @@ impl Builder {
     /// What to build for, instead of `sm_80` and `sm_90`. PTX for `sm_80` also runs on everything later.
     pub fn targets(mut self, targets: impl IntoIterator<Item = Target>) -> Self {
         self.targets = targets.into_iter().collect();
+        self
+    }
+
+    /// Names of entries that must come out; without them, whatever the crate exports is right.
+    pub fn expect_entries<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.expected = names.into_iter().map(Into::into).collect();
         self
     }
 
@@ -220,12 +228,17 @@ impl Session<'_> {
         }
         let mut inputs = Inputs::default();
         let mut ptx = Vec::new();
+        let mut refusals = Vec::new();
         for (&target, state) in targets.iter().zip(states.into_iter().flatten()) {
-            ptx.push(BuiltPtx {
-                target,
-                path: self.finish(target, &state)?,
-            });
+            match self.finish(target, &state) {
+                Ok(path) => ptx.push(BuiltPtx { target, path }),
+                Err(BuildError::Refused(refused)) => refusals.extend(refused),
+                Err(error) => return Err(error),
+            }
             inputs.merge(state.inputs);
+        }
+        if !refusals.is_empty() {
+            return Err(BuildError::Refused(refusals));
         }
         Ok(Built {
             package: self.root.name.clone(),
@@ -377,9 +390,41 @@ impl Session<'_> {
         command
     }
 
-    /// Finishes what the compiler wrote, unless that is done already.
-    fn finish(&self, target: Target, _state: &State) -> Result<PathBuf, BuildError> {
-        Ok(self.raw_path(target))
+    /// Finishes and checks what the compiler wrote, unless that is done already.
+    fn finish(&self, target: Target, state: &State) -> Result<PathBuf, BuildError> {
+        let finished = self.dir.join(format!("{}.ptx", stem(target)));
+        let key = cache::hash_of((
+            env!("NSTAGE_BUILDER_SOURCE"),
+            state.raw,
+            &self.builder.expected,
+        ));
+        if state.finish_key == Some(key) && finished.is_file() {
+            return Ok(finished);
+        }
+        let raw = self.raw_path(target);
+        let text = std::fs::read_to_string(&raw).map_err(BuildError::io("read", &raw))?;
+        let (text, failures) = finish::finish_and_check(&text, target, &self.builder.expected)
+            .map_err(|errors| BuildError::Unreadable {
+                target,
+                path: raw,
+                errors,
+            })?;
+        // Also what is refused is written, so that the lines in the failures can be looked at.
+        cache::write(&finished, &text)?;
+        let passed = State {
+            finish_key: failures.is_empty().then_some(key),
+            ..state.clone()
+        };
+        passed.store(&self.state_path(target))?;
+        if failures.is_empty() {
+            Ok(finished)
+        } else {
+            Err(BuildError::Refused(vec![Refusal {
+                target,
+                path: finished,
+                failures,
+            }]))
+        }
     }
 
     fn state_path(&self, target: Target) -> PathBuf {

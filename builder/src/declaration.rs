@@ -6,12 +6,15 @@
 //! // nstage-entry: NAME maxntid=256 minnctapersm=2 maxnreg=64 reqnctapercluster=2,1,1 param=3:align=64 local=allow
 //! ```
 //!
-//! Every key is optional. `maxntid` and `reqnctapercluster` take one to three numbers; `param=I:align=N` may be repeated; `local=allow` permits local memory, which is refused otherwise.
+//! Every key is optional, and a bound of 0 is one that is left out, so that a macro can write them all.
+//! `maxntid` and `reqnctapercluster` take one to three numbers; `param=I:align=N` may be repeated.
+//! `local=allow` and `generic-shared=allow` permit what is refused otherwise: local memory, and shared memory read or written by generic instructions.
 
+use nstage_ptx::comments;
 use std::fmt;
 
-/// What precedes a declaration in the PTX.
-pub const MARK: &str = "// nstage-entry:";
+/// The key of the comment.
+pub const KEY: &str = "nstage-entry";
 
 /// What one entry wants said about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub struct Declaration {
     pub aligned_params: Vec<(usize, u32)>,
     /// Whether local memory is meant.
     pub local_allowed: bool,
+    /// Whether generic instructions may reach shared memory.
+    pub generic_shared_allowed: bool,
     /// The PTX line that says so.
     pub line: u32,
 }
@@ -66,10 +71,8 @@ const BOUNDS: &[(&str, &str, usize)] = &[
 pub fn read(ptx: &str) -> (Vec<Declaration>, Vec<Unreadable>) {
     let mut declarations: Vec<Declaration> = Vec::new();
     let mut unreadable = Vec::new();
-    for (number, line) in (1..).zip(ptx.lines()) {
-        let Some(rest) = line.trim_start().strip_prefix(MARK) else {
-            continue;
-        };
+    for comment in comments::directives(ptx, KEY) {
+        let (rest, number) = (comment.text, comment.pos.line);
         match one(rest, number) {
             Ok(new) => match declarations.iter().find(|old| old.entry == new.entry) {
                 // An assembly block may come out more than once; only two different statements are a fault.
@@ -107,49 +110,56 @@ fn one(text: &str, line: u32) -> Result<Declaration, String> {
         directives: Vec::new(),
         aligned_params: Vec::new(),
         local_allowed: false,
+        generic_shared_allowed: false,
         line,
     };
     for word in words {
-        let (key, value) = word
-            .split_once('=')
-            .ok_or_else(|| format!("got `{word}`, expected `key=value`"))?;
-        if let Some(&(_, name, most)) = BOUNDS.iter().find(|(known, ..)| *known == key) {
-            let values = numbers(value).filter(|values| values.len() <= most);
-            let values = values.ok_or_else(|| {
-                format!(
-                    "got `{word}`, expected {most} positive number{} at most",
-                    if most == 1 { "" } else { "s" }
-                )
-            })?;
-            if declaration
-                .directives
-                .iter()
-                .any(|bound| bound.name == name)
-            {
-                return Err(format!("`{key}` stands twice; keep one"));
-            }
-            declaration.directives.push(Bound { name, values });
-        } else if key == "param" {
-            declaration
-                .aligned_params
-                .push(aligned_param(value).ok_or_else(|| {
-                    format!("got `{word}`, expected `param=INDEX:align=POWER_OF_TWO`")
-                })?);
-        } else if word == "local=allow" {
-            declaration.local_allowed = true;
-        } else {
-            return Err(format!(
-                "got `{word}`, expected one of maxntid=, minnctapersm=, maxnreg=, reqnctapercluster=, param=, local=allow"
-            ));
+        match word {
+            "local=allow" => declaration.local_allowed = true,
+            "generic-shared=allow" => declaration.generic_shared_allowed = true,
+            _ => declaration.read_value(word)?,
         }
     }
     Ok(declaration)
 }
 
+impl Declaration {
+    /// Reads a word `key=value` with numbers in it.
+    fn read_value(&mut self, word: &str) -> Result<(), String> {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("got `{word}`, expected `key=value`"))?;
+        if key == "param" {
+            let param = aligned_param(value);
+            self.aligned_params.push(param.ok_or_else(|| {
+                format!("got `{word}`, expected `param=INDEX:align=POWER_OF_TWO`")
+            })?);
+            return Ok(());
+        }
+        let Some(&(_, name, most)) = BOUNDS.iter().find(|(known, ..)| *known == key) else {
+            let known = "maxntid=, minnctapersm=, maxnreg=, reqnctapercluster=, param=, local=allow, generic-shared=allow";
+            return Err(format!("got `{word}`, expected one of {known}"));
+        };
+        if value == "0" {
+            return Ok(());
+        }
+        let values = numbers(value).filter(|values| values.len() <= most);
+        let values = values.ok_or_else(|| {
+            let plural = if most == 1 { "" } else { "s" };
+            format!("got `{word}`, expected {most} positive number{plural} at most")
+        })?;
+        if self.directives.iter().any(|bound| bound.name == name) {
+            return Err(format!("`{key}` stands twice; keep one"));
+        }
+        self.directives.push(Bound { name, values });
+        Ok(())
+    }
+}
+
+/// Positive numbers with commas between.
 fn numbers(text: &str) -> Option<Vec<u64>> {
-    text.split(',')
-        .map(|number| number.parse().ok().filter(|&number| number > 0))
-        .collect()
+    let positive = |number: &str| number.parse().ok().filter(|&number| number > 0);
+    text.split(',').map(positive).collect()
 }
 
 fn aligned_param(text: &str) -> Option<(usize, u32)> {
@@ -167,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_full_declaration_is_read() {
-        let text = "\t// nstage-entry: scale_s2 maxntid=128,2 minnctapersm=2 maxnreg=64 reqnctapercluster=2,1,1 param=3:align=64 local=allow";
+        let text = "\t// nstage-entry: scale_s2 maxntid=128,2 minnctapersm=2 maxnreg=0 reqnctapercluster=2,1,1 param=3:align=64 local=allow";
+        // An assembly block may come out more than once.
         let (declarations, unreadable) = read(&format!("\n{text}\n{text}\n"));
         assert_eq!(unreadable, []);
         let [declaration] = &declarations[..] else {
@@ -177,22 +188,17 @@ mod tests {
             (declaration.entry.as_str(), declaration.line),
             ("scale_s2", 2)
         );
-        let directives: Vec<_> = declaration
-            .directives
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let directives = declaration.directives.iter().map(ToString::to_string);
         assert_eq!(
-            directives,
+            directives.collect::<Vec<_>>(),
             [
                 ".maxntid 128, 2",
                 ".minnctapersm 2",
-                ".maxnreg 64",
                 ".reqnctapercluster 2, 1, 1"
             ]
         );
         assert_eq!(declaration.aligned_params, [(3, 64)]);
-        assert!(declaration.local_allowed);
+        assert!(declaration.local_allowed && !declaration.generic_shared_allowed);
     }
 
     #[test]
@@ -201,8 +207,8 @@ mod tests {
             ("", "names no entry"),
             ("k maxntid", "got `maxntid`, expected `key=value`"),
             (
-                "k maxntid=0",
-                "got `maxntid=0`, expected 3 positive numbers at most",
+                "k maxntid=0,1",
+                "got `maxntid=0,1`, expected 3 positive numbers at most",
             ),
             ("k maxntid=1,2,3,4", "got `maxntid=1,2,3,4`, expected 3"),
             ("k minnctapersm=1,2", "expected 1 positive number at most"),
@@ -219,7 +225,7 @@ mod tests {
             ("k colour=red", "got `colour=red`, expected one of"),
         ];
         for (text, expected) in cases {
-            let (declarations, unreadable) = read(&format!("{MARK} {text}"));
+            let (declarations, unreadable) = read(&format!("// {KEY}: {text}"));
             assert_eq!(declarations, [], "{text}");
             assert!(
                 unreadable[0].problem.contains(expected),

@@ -1,7 +1,9 @@
 //! Why a build failed. Every message says what to do.
 
 use crate::Target;
+use crate::checks::Failure;
 use crate::compiler::Looked;
+use nstage_ptx::ParseErrors;
 use nstage_ptx::ast::Version;
 use std::io;
 use std::path::PathBuf;
@@ -67,6 +69,19 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The compiler's output cannot be read as PTX.
+    #[error("the PTX for {target} cannot be read ({}): {errors}", path.display())]
+    Unreadable {
+        /// The target.
+        target: Target,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        errors: ParseErrors,
+    },
+    /// The PTX is refused; all faults of all targets.
+    #[error("{}", refusals(.0))]
+    Refused(Vec<Refusal>),
     /// A file or a process.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -83,6 +98,17 @@ pub enum BuildError {
         /// The call.
         what: &'static str,
     },
+}
+
+/// What is wrong with the PTX of one target.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The target.
+    pub target: Target,
+    /// The PTX that the lines of the failures count in. It stays there to be looked at.
+    pub path: PathBuf,
+    /// Every fault.
+    pub failures: Vec<Failure>,
 }
 
 impl BuildError {
@@ -104,6 +130,24 @@ impl BuildError {
             source,
         }
     }
+}
+
+fn refusals(refusals: &[Refusal]) -> String {
+    let texts = refusals.iter().map(|refusal| {
+        let count = refusal.failures.len();
+        let plural = if count == 1 { "" } else { "s" };
+        let lines: String = refusal
+            .failures
+            .iter()
+            .map(|failure| format!("\n  {failure}"))
+            .collect();
+        format!(
+            "{count} fault{plural} in the PTX for {} ({}):{lines}",
+            refusal.target,
+            refusal.path.display()
+        )
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn list(looked: &[Looked]) -> String {

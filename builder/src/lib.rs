@@ -21,9 +21,11 @@ mod builder;
 mod built;
 mod cache;
 mod cargo;
+pub mod checks;
 pub mod compiler;
 pub mod declaration;
 mod error;
+mod finish;
 mod graph;
 mod inputs;
 mod shim;
@@ -31,5 +33,5 @@ mod target;
 
 pub use builder::{Builder, Progress};
 pub use built::{Built, BuiltPtx};
-pub use error::BuildError;
+pub use error::{BuildError, Refusal};
 pub use target::Target;

@@ -110,6 +110,10 @@ fn a_crate_without_any_settings_builds_and_is_rebuilt_only_when_it_changes() {
     assert_eq!(compiled, 1);
     assert!(first.contains(".visible .entry scale("), "{first}");
     assert!(
+        first.contains("\n.maxntid 128\n.minnctapersm 2\n{"),
+        "the declared bounds are in it:\n{first}"
+    );
+    assert!(
         first.contains("0f40400000"),
         "the factor 3.0 is in it:\n{first}"
     );
@@ -168,6 +172,51 @@ fn a_compile_error_is_shown_as_rustc_says_it() {
         error.contains("mismatched types") && error.contains("src/body.rs"),
         "{error}"
     );
+}
+
+#[test]
+fn what_compiles_and_cannot_run_is_refused() {
+    let small = Small::new();
+    let source = r#"
+unsafe extern "C" {
+    fn missing(x: f32) -> f32;
+}
+
+#[unsafe(export_name = "faulty")]
+pub unsafe extern "ptx-kernel" fn faulty(y: *mut f32) {
+    let thread: u32;
+    // SAFETY: nobody runs it.
+    unsafe {
+        core::arch::asm!("mov.u32 {}, %tid.x;", out(reg32) thread, options(pure, nomem, nostack));
+        if thread == 0 {
+            core::arch::asm!("bar.sync 0;");
+        }
+        *y = missing(*y);
+    }
+}
+"#;
+    small.write("src/lib.rs", &format!("{SOURCE}{source}"));
+    for _ in 0..2 {
+        let error = small
+            .builder()
+            .0
+            .build()
+            .expect_err("two faults")
+            .to_string();
+        assert!(
+            error.starts_with("2 faults in the PTX for sm_80 ("),
+            "{error}"
+        );
+        assert!(
+            error.contains("entry `faulty`")
+                && error.contains("it needs `missing`, which is defined nowhere"),
+            "{error}"
+        );
+        assert!(
+            error.contains("`bar.sync 0;` is reached by some threads of a block only"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

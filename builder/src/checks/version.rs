@@ -1,0 +1,26 @@
+//! The file's version is no higher than asked, and its target is the one asked.
+//!
+//! A driver refuses PTX that is newer than itself, whatever is in it, and says so only when the kernel is loaded.
+
+use super::{Context, Failure};
+
+pub(super) fn check(context: &Context<'_>) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    let (got, asked) = (context.module.version, context.target.version());
+    if got > asked {
+        failures.push(Failure::of_file(
+            1,
+            format!(".version: got {}.{}, expected {}.{} at most", got.major, got.minor, asked.major, asked.minor),
+            format!("ask for {}.{} with `Target::with_version` if the drivers that must read it are new enough", got.major, got.minor),
+        ));
+    }
+    let target = context.module.target.first().map_or("none", String::as_str);
+    if target != context.target.name() {
+        failures.push(Failure::of_file(
+            1,
+            format!(".target: got {target}, expected {}", context.target),
+            "remove `-C target-cpu` from the crate's own flags",
+        ));
+    }
+    failures
+}

@@ -1,0 +1,254 @@
+//! Writes into an entry what rustc cannot: launch bounds, and the alignment of parameters.
+//!
+//! The text is edited in place and not printed anew, so that everything else stays as the compiler wrote it.
+
+use crate::Target;
+use crate::checks::{Context, Failure};
+use crate::declaration::{self, Bound, Declaration};
+use nstage_ptx::ParseErrors;
+use nstage_ptx::ast::{Function, Item, Module};
+
+/// Finishes the compiler's output and checks the result; every failure's line counts in the finished text.
+pub(crate) fn finish_and_check(
+    raw: &str,
+    target: Target,
+    expected: &[String],
+) -> Result<(String, Vec<Failure>), ParseErrors> {
+    let module = nstage_ptx::parse(raw)?;
+    let (declarations, _) = declaration::read(raw);
+    let mut failures = Vec::new();
+    let text = finish(raw, &module, &declarations, &mut failures);
+    let module = nstage_ptx::parse(&text)?;
+    // Read again for the lines, which the inserted directives have moved.
+    let (declarations, unreadable) = declaration::read(&text);
+    let unreadable = unreadable.into_iter().map(|unreadable| {
+        Failure::of_file(
+            unreadable.line,
+            format!("an entry's declaration {}", unreadable.problem),
+            "correct it where the kernel is declared",
+        )
+    });
+    failures.extend(unreadable);
+    failures.extend(Context::new(&module, &declarations, target, expected).check());
+    Ok((text, failures))
+}
+
+/// The finished text. What a declaration asks for and cannot have is added to `failures`.
+pub(crate) fn finish(
+    text: &str,
+    module: &Module,
+    declarations: &[Declaration],
+    failures: &mut Vec<Failure>,
+) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // Bottom to top, so that an inserted line moves nothing that is still to be edited.
+    let mut entries: Vec<(&Declaration, &Function)> = Vec::new();
+    for declaration in declarations {
+        match entry(module, &declaration.entry) {
+            Some(function) => entries.push((declaration, function)),
+            None => failures.push(Failure::of_entry(
+                &declaration.entry,
+                declaration.line,
+                "it is declared, but the PTX has no such entry",
+                "export a function `extern \"ptx-kernel\"` under this name, or remove the declaration",
+            )),
+        }
+    }
+    entries.sort_by_key(|(_, function)| std::cmp::Reverse(function.pos));
+    for (declaration, function) in entries {
+        insert_directives(&mut lines, declaration, function, failures);
+        align_params(&mut lines, declaration, function, failures);
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// The entry of this name that has a body.
+fn entry<'a>(module: &'a Module, name: &str) -> Option<&'a Function> {
+    module.items.iter().find_map(|item| match item {
+        Item::Function(function)
+            if function.is_entry && function.name == name && function.body.is_some() =>
+        {
+            Some(function)
+        }
+        _ => None,
+    })
+}
+
+/// Puts the declared bounds before the body's opening brace, one a line.
+fn insert_directives(
+    lines: &mut Vec<String>,
+    declaration: &Declaration,
+    function: &Function,
+    failures: &mut Vec<Failure>,
+) {
+    let mut missing: Vec<&Bound> = Vec::new();
+    for bound in &declaration.directives {
+        match function
+            .directives
+            .iter()
+            .find(|old| old.name == bound.name)
+        {
+            None => missing.push(bound),
+            Some(old) if old.values == bound.values => {}
+            Some(old) => failures.push(Failure::of_entry(
+                &declaration.entry,
+                old.pos.line,
+                format!(
+                    "got `{} {}` from the compiler, expected `{bound}` as declared",
+                    old.name,
+                    list(&old.values)
+                ),
+                "state it in one place only",
+            )),
+        }
+    }
+    let Some((at, column)) = opening_brace(lines, function) else {
+        failures.push(Failure::of_entry(
+            &declaration.entry,
+            function.pos.line,
+            "its body has no opening brace",
+            "build it again; the file is damaged",
+        ));
+        return;
+    };
+    let rest = lines[at].split_off(column);
+    let before = std::mem::take(&mut lines[at]);
+    let head = Some(before.trim_end().to_owned()).filter(|before| !before.is_empty());
+    let bounds = missing.iter().map(ToString::to_string);
+    lines.splice(at..=at, head.into_iter().chain(bounds).chain([rest]));
+}
+
+/// Line index and byte of the `{` that opens the body: the first one behind the name, since no parameter list holds one.
+fn opening_brace(lines: &[String], function: &Function) -> Option<(usize, usize)> {
+    let from = function.pos.line as usize - 1;
+    let places = lines.iter().enumerate().skip(from);
+    places
+        .filter_map(|(index, line)| {
+            let code = line.split("//").next().unwrap_or(line);
+            code.find('{').map(|column| (index, column))
+        })
+        .next()
+}
+
+/// Raises the alignment of the declared parameters.
+fn align_params(
+    lines: &mut [String],
+    declaration: &Declaration,
+    function: &Function,
+    failures: &mut Vec<Failure>,
+) {
+    for &(index, align) in &declaration.aligned_params {
+        let Some(param) = function.params.get(index) else {
+            failures.push(Failure::of_entry(
+                &declaration.entry,
+                declaration.line,
+                format!(
+                    "got `param={index}`, expected 0 to {}: it has {} parameters",
+                    function.params.len().saturating_sub(1),
+                    function.params.len()
+                ),
+                "count the parameters from zero",
+            ));
+            continue;
+        };
+        if param.align.is_none_or(|old| old < align)
+            && let Some(line) = lines.get_mut(param.pos.line as usize - 1)
+        {
+            *line = aligned(line, &param.name, align);
+        }
+    }
+}
+
+/// A parameter's line with its alignment replaced, or added where it has none.
+fn aligned(line: &str, name: &str, align: u32) -> String {
+    // Several parameters may share a line: the last `.param` before the name is this one's.
+    let end = line.rfind(name).unwrap_or(line.len());
+    let Some(start) = line[..end].rfind(".param").map(|at| at + ".param".len()) else {
+        return line.to_owned();
+    };
+    let mut words: Vec<&str> = line[start..end].split_whitespace().collect();
+    // `.ptr .align N` speaks of what a pointer points to, and comes behind the type.
+    if words.first() == Some(&".align") {
+        words.drain(..2.min(words.len()));
+    }
+    format!(
+        "{} .align {align} {} {}",
+        &line[..start],
+        words.join(" "),
+        &line[end..]
+    )
+}
+
+fn list(values: &[u64]) -> String {
+    values
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(text: &str) -> (String, Vec<String>) {
+        let text = format!(".version 7.0\n.target sm_80\n.address_size 64\n{text}");
+        let module = nstage_ptx::parse(&text).expect("well formed");
+        let (declarations, unreadable) = declaration::read(&text);
+        assert_eq!(unreadable, []);
+        let mut failures = Vec::new();
+        let text = finish(&text, &module, &declarations, &mut failures);
+        nstage_ptx::parse(&text).expect("still well formed");
+        (text, failures.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn bounds_and_alignments_are_written() {
+        let (text, failures) = finished(
+            "// nstage-entry: a maxntid=128 minnctapersm=2\n// nstage-entry: b reqnctapercluster=2,1,1 maxnreg=64 param=1:align=64 param=0:align=8\n\
+             .visible .entry a(\n\t.param .u64 .ptr .align 1 a_param_0\n)\n{\n\tret;\n}\n\
+             .visible .entry b(.param .u64 .ptr .align 4 b_param_0, .param .align 8 .b8 b_param_1[128]) { ret; }\n",
+        );
+        assert_eq!(failures, [""; 0]);
+        let a = ".visible .entry a(\n\t.param .u64 .ptr .align 1 a_param_0\n)\n.maxntid 128\n.minnctapersm 2\n{\n\tret;\n}\n";
+        assert!(text.contains(a), "{text}");
+        let b = ".visible .entry b(.param .align 8 .u64 .ptr .align 4 b_param_0, .param .align 64 .b8 b_param_1[128])\n\
+                 .reqnctapercluster 2, 1, 1\n.maxnreg 64\n{ ret; }\n";
+        assert!(text.contains(b), "{text}");
+    }
+
+    #[test]
+    fn what_is_there_already_stays() {
+        let plain = "// nstage-entry: a maxntid=128 param=0:align=16\n.visible .entry a(.param .align 32 .b8 p[64])\n.maxntid 128\n{\n\tret;\n}\n";
+        let (text, failures) = finished(plain);
+        assert_eq!(failures, [""; 0]);
+        assert!(text.ends_with(plain), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let cases = [
+            (
+                "// nstage-entry: b maxntid=32\n.visible .entry a() { ret; }\n",
+                "entry `b`, line 4: it is declared, but the PTX has no such entry",
+            ),
+            (
+                "// nstage-entry: a param=1:align=64\n.visible .entry a(.param .u32 p) { ret; }\n",
+                "got `param=1`, expected 0 to 0: it has 1 parameters",
+            ),
+            (
+                "// nstage-entry: a maxntid=32\n.visible .entry a() .maxntid 64 { ret; }\n",
+                "got `.maxntid 64` from the compiler, expected `.maxntid 32` as declared",
+            ),
+        ];
+        for (text, expected) in cases {
+            let (_, failures) = finished(text);
+            assert!(
+                failures.len() == 1 && failures[0].contains(expected),
+                "{text}: {failures:?}"
+            );
+        }
+    }
+}
