@@ -5,6 +5,8 @@
 //! The two meet only here, so that the executor runs at full speed with [`Silent`] and the checker never reaches into it.
 //!
 //! Events of one block arrive in the order the executor performed them, a warp at a time.
+//! In a cluster launch one monitor watches all blocks of a cluster: the warps and barriers of the block with rank r are numbered
+//! from r times those of a block (16 barriers each).
 //! A lane mask has bit `i` set for lane `i` of the warp; thread `t` of a block is lane `t % 32` of warp `t / 32`.
 
 /// Index of a decoded instruction; the program maps it to its PTX line.

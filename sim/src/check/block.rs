@@ -3,45 +3,22 @@
 use std::collections::BTreeMap;
 
 use crate::event::{
-    Access, AccessKind, BarrierRole, Copy, CopyKind, ElementCopies, Groups, Monitor, Ordering, Pc,
-    Site, Window,
+    Access, AccessKind, BarrierRole, Copy, CopyKind, ElementCopies, Fence, Groups, MbarrierOp,
+    Monitor, Ordering, Pc, Site, Window,
 };
 use crate::finding::Class;
 
 use super::Checker;
-use super::copies::{Batch, BatchId, Batches, Sequence};
-use super::hazard::{Accused, Deed, Fact, Hazard, Place, Suspect, ThreadId, judge, outstanding};
+use super::copies::{Batches, Sequences};
+use super::fences::{Fences, Strong, acquires, releases};
+use super::hazard::{Deed, Hazard, Place, Suspect, ThreadId, outstanding};
 use super::ledger::Ledger;
 use super::lines::{by_number, each_line, each_line_of_run};
-use super::record::{Actor, Footprint, LINE, Record, Strength, bits};
-use super::shadow::{self, GlobalLines, Viewer};
+use super::objects::Objects;
+use super::record::{Actor, Strength, lanes};
+use super::shadow::{self, GlobalLines};
 use super::tally::WaitTally;
 use super::threads::Threads;
-
-/// The group sequences of one warp, and how much it has read or written so far.
-#[derive(Debug, Default)]
-struct Sequences {
-    element: Sequence,
-    bulk: Sequence,
-    /// Ordinary accesses of the warp.
-    work: u64,
-}
-
-impl Sequences {
-    fn of(&mut self, groups: Groups) -> &mut Sequence {
-        match groups {
-            Groups::Element => &mut self.element,
-            Groups::Bulk { .. } => &mut self.bulk,
-        }
-    }
-
-    fn committed(&self, batch: &Batch, lane: u32) -> u32 {
-        match batch.kind {
-            CopyKind::Element => self.element.committed(lane),
-            CopyKind::BulkLoad | CopyKind::BulkStore => self.bulk.committed(lane),
-        }
-    }
-}
 
 /// What one block's monitor found; the checker puts the blocks together.
 #[derive(Debug)]
@@ -51,17 +28,28 @@ pub struct BlockReport {
     pub(crate) waits: BTreeMap<Pc, WaitTally>,
 }
 
+/// How the blocks under one monitor came to their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every thread exited, or all wait for what cannot come.
+    Reached,
+    /// The run was stopped before: a trap, a fault, something not modelled, a budget.
+    Stopped,
+}
+
 /// Watches one block, or all blocks of one cluster.
 #[derive(Debug)]
 pub struct BlockMonitor<'a> {
-    checker: &'a Checker,
+    pub(super) checker: &'a Checker,
     first_block: u64,
-    threads: Threads,
-    batches: Batches,
-    sequences: Vec<Sequences>,
-    shared: Vec<shadow::Window>,
-    global: GlobalLines,
-    ledger: Ledger,
+    pub(super) threads: Threads,
+    pub(super) batches: Batches,
+    pub(super) sequences: Vec<Sequences>,
+    pub(super) objects: Objects,
+    pub(super) fences: Fences,
+    pub(super) shared: Vec<shadow::Window>,
+    pub(super) global: GlobalLines,
+    pub(super) ledger: Ledger,
     waits: BTreeMap<Pc, WaitTally>,
 }
 
@@ -74,6 +62,8 @@ impl<'a> BlockMonitor<'a> {
             threads: Threads::new((0..warps).map(|warp| checker.shape.lanes_of(warp))),
             batches: Batches::default(),
             sequences: (0..warps).map(|_| Sequences::default()).collect(),
+            objects: Objects::default(),
+            fences: Fences::default(),
             shared: (0..checker.shape.cluster)
                 .map(|_| shadow::Window::default())
                 .collect(),
@@ -85,122 +75,15 @@ impl<'a> BlockMonitor<'a> {
 
     /// Ends the watch.
     #[must_use]
-    pub fn finish(self) -> BlockReport {
+    pub fn finish(mut self, end: End) -> BlockReport {
+        if end == End::Reached {
+            self.judge_unfinished_phases();
+        }
         BlockReport {
             first_block: self.first_block,
             hazards: self.ledger.into_list(),
             waits: self.waits,
         }
-    }
-
-    /// Checks one access to one line, and remembers it.
-    fn touch(&mut self, place: Place, line: u64, record: Record, deed: Deed, group: Option<u32>) {
-        let viewer = Viewer {
-            warp: record.warp,
-            block_warps: self.checker.shape.block_warps() as u16,
-            known: &self.threads.warp(u32::from(record.warp)).known,
-            batches: &self.batches,
-            common: self.threads.common(),
-            keep: self.checker.listing.bulk_copies,
-        };
-        let shadow = match place {
-            Place::Shared(rank) => self.shared[usize::from(rank)].line(line),
-            Place::Global => self.global.line(line),
-        };
-        let writes = matches!(deed, Deed::Write | Deed::Atomic | Deed::CopyInto(_));
-        let accused = Accused {
-            record: &record,
-            deed,
-            group,
-            place,
-            line: line * LINE,
-        };
-        let (sequences, ledger) = (&self.sequences, &mut self.ledger);
-        shadow.clashes(&record, writes, viewer, |clash| {
-            ledger.add(judge(&clash, accused, viewer, |batch, lane| {
-                sequences[usize::from(batch.warp)].committed(batch, lane)
-            }));
-        });
-        if !matches!(deed, Deed::Write | Deed::CopyInto(_)) && place != Place::Global {
-            let missing = record.print.bytes & !shadow.written;
-            if missing != 0 {
-                ledger.add(uninitialised(accused, missing));
-                // Once is enough: the same bytes are not reported by every reader.
-                shadow.written |= missing;
-            }
-        }
-        if writes {
-            shadow.write(record, viewer);
-        } else {
-            shadow.read(record, viewer);
-        }
-    }
-
-    /// Two lanes of one instruction write the same byte.
-    fn same_instruction(&mut self, place: Place, line: u64, record: &Record, deed: Deed) {
-        let Some((byte, a, b)) = record.print.shared_byte() else {
-            return;
-        };
-        let class = match deed {
-            Deed::CopyInto(CopyKind::Element) => Class::OverlappingCopies,
-            Deed::CopyInto(_) => Class::UnelectedIssue,
-            _ => Class::WarpRace,
-        };
-        let suspect = |lane: u32| Suspect {
-            pc: record.pc,
-            thread: ThreadId {
-                warp: record.warp,
-                lane: lane as u8,
-            },
-            deed,
-            group: None,
-        };
-        let from = line * LINE + u64::from(byte);
-        self.ledger.add(Hazard {
-            class,
-            certain: class != Class::WarpRace,
-            place: Some(place),
-            bytes: from..from + 1,
-            first: Some(suspect(a)),
-            second: suspect(b),
-            facts: vec![Fact::SameInstruction],
-        });
-    }
-
-    fn record(&mut self, site: Site, print: Footprint, actor: Actor, strength: Strength) -> Record {
-        Record {
-            print,
-            tick: self.threads.event(),
-            pc: site.pc,
-            warp: site.warp as u16,
-            actor,
-            strength,
-            atomic: false,
-            prior_readers: 0,
-            prior_content: false,
-        }
-    }
-
-    /// Records what a batch reads or writes at its lanes' addresses.
-    fn touch_elements(
-        &mut self,
-        site: Site,
-        batch: BatchId,
-        (place, addresses, bytes): (Place, &[u64; 32], u32),
-        deed: Deed,
-        group: u32,
-    ) {
-        let weak = Strength {
-            scope: None,
-            size: bytes as u8,
-        };
-        each_line(addresses, site.mask, bytes, |line, print| {
-            let record = self.record(site, print, Actor::Copy(batch), weak);
-            if matches!(deed, Deed::CopyInto(_)) {
-                self.same_instruction(place, line, &record, deed);
-            }
-            self.touch(place, line, record, deed, Some(group));
-        });
     }
 
     /// The window as a place; global memory is one.
@@ -210,32 +93,40 @@ impl<'a> BlockMonitor<'a> {
             Window::Shared { rank } => Place::Shared(rank),
         }
     }
-}
 
-/// Bytes that nobody wrote were read.
-fn uninitialised(accused: Accused<'_>, missing: u128) -> Hazard {
-    let first = missing.trailing_zeros();
-    let count = (missing >> first).trailing_ones();
-    let lane = bits(missing).next().map_or(0, |byte| {
-        accused.record.print.lanes.at(byte).trailing_zeros()
-    });
-    let from = accused.line + u64::from(first);
-    Hazard {
-        class: Class::UninitializedRead,
-        certain: false,
-        place: Some(accused.place),
-        bytes: from..from + u64::from(count),
-        first: None,
-        second: Suspect {
-            pc: accused.record.pc,
-            thread: ThreadId {
-                warp: accused.record.warp,
-                lane: lane as u8,
-            },
-            deed: accused.deed,
-            group: accused.group,
-        },
-        facts: Vec::new(),
+    /// Hands knowledge over through memory, and reports scopes that are too narrow for that.
+    fn strong_access(&mut self, site: Site, access: &Access<'_>, place: Place, deed: Deed) {
+        let block = (site.warp / self.checker.shape.block_warps()) as u16;
+        for lane in lanes(site.mask) {
+            let strong = Strong {
+                at: (place, access.addresses[lane as usize]),
+                observes: deed.reads() && access.kind != AccessKind::Reduction,
+                continues: deed == Deed::Atomic,
+                writes: deed.writes(),
+                ordering: access.ordering,
+                scope: access.scope,
+            };
+            let who = (site.warp, lane, block);
+            if self.fences.access(&mut self.threads, who, strong) {
+                let from = access.addresses[lane as usize];
+                self.ledger.add(Hazard {
+                    place: Some(place),
+                    bytes: from..from + u64::from(access.bytes),
+                    ..Hazard::about(
+                        Class::NarrowScope,
+                        Suspect {
+                            pc: site.pc,
+                            thread: ThreadId {
+                                warp: site.warp as u16,
+                                lane: lane as u8,
+                            },
+                            deed,
+                            group: None,
+                        },
+                    )
+                });
+            }
+        }
     }
 }
 
@@ -251,48 +142,44 @@ impl Monitor for BlockMonitor<'_> {
             AccessKind::Write => (Deed::Write, false),
             AccessKind::Atomic | AccessKind::Reduction => (Deed::Atomic, true),
         };
+        let strong = access.ordering != Ordering::Weak || atomic;
         let strength = Strength {
-            scope: (access.ordering != Ordering::Weak || atomic).then_some(access.scope),
+            scope: strong.then_some(access.scope),
             size: access.bytes as u8,
         };
         each_line(access.addresses, site.mask, access.bytes, |line, print| {
             let mut record = self.record(site, print, Actor::Thread, strength);
             record.atomic = atomic;
-            if deed == Deed::Write && strength.scope.is_none() {
+            if deed == Deed::Write && !strong {
                 self.same_instruction(place, line, &record, deed);
             }
             self.touch(place, line, record, deed, None);
         });
+        if strong && (releases(access.ordering) || !self.fences.is_idle()) {
+            self.strong_access(site, access, place, deed);
+        }
     }
 
     fn issue(&mut self, site: Site, copy: &Copy) {
-        let lanes = 1 << copy.lane;
-        let site = Site {
-            mask: lanes,
-            ..site
-        };
-        let groups = match copy.kind {
-            CopyKind::Element => Groups::Element,
-            CopyKind::BulkLoad | CopyKind::BulkStore => Groups::Bulk { read: false },
-        };
+        let mask = 1 << copy.lane;
+        let site = Site { mask, ..site };
         let now = self.threads.event();
         let sequences = &mut self.sequences[site.warp as usize];
         let work = sequences.work;
-        let sequence = sequences.of(groups);
-        let group = sequence.committed(copy.lane);
-        let batch = self.batches.issue(
-            site.pc,
-            site.warp as u16,
-            lanes,
-            copy.kind,
-            now,
-            group,
-            work,
-        );
-        if copy.kind != CopyKind::BulkLoad {
-            sequence.push(batch, lanes);
+        let sequence = match copy.kind {
+            CopyKind::Element => &mut sequences.element,
+            CopyKind::BulkLoad | CopyKind::BulkStore => &mut sequences.bulk,
+        };
+        let running = sequence.committed(copy.lane);
+        let warp = site.warp as u16;
+        let batch = self
+            .batches
+            .issue(site.pc, warp, mask, copy.kind, now, running, work);
+        let grouped = copy.mbarrier.is_none();
+        if grouped {
+            sequence.push(batch, mask);
         }
-        let group = (copy.kind != CopyKind::BulkLoad).then_some(group);
+        let group = grouped.then_some(running);
         let weak = Strength {
             scope: None,
             size: u8::MAX,
@@ -305,11 +192,23 @@ impl Monitor for BlockMonitor<'_> {
             });
         }
         let (window, from) = copy.destination;
+        let deed = Deed::CopyInto(copy.kind);
         each_line_of_run(copy.lane, from, copy.bytes, |line, print| {
             let record = self.record(site, print, Actor::Copy(batch), weak);
-            let deed = Deed::CopyInto(copy.kind);
             self.touch(Self::place(window), line, record, deed, group);
         });
+        if let Some((Window::Shared { rank }, offset)) = copy.mbarrier {
+            let suspect = Suspect {
+                pc: site.pc,
+                thread: ThreadId {
+                    warp,
+                    lane: copy.lane as u8,
+                },
+                deed,
+                group: None,
+            };
+            self.attach_bulk((rank, offset), batch, suspect, copy.bytes);
+        }
     }
 
     fn issue_elements(&mut self, site: Site, copies: &ElementCopies<'_>) {
@@ -389,13 +288,54 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn barrier_complete(&mut self, id: u32) {
-        if self.threads.barrier_complete(id) {
+        // Copies that everybody knows complete matter to no order, but a proxy fence may still be asked for.
+        if self.threads.barrier_complete(id) && !self.checker.listing.bulk_copies {
             self.batches.retire(self.threads.common());
         }
     }
 
     fn warp_sync(&mut self, site: Site) {
         self.threads.warp_sync(site);
+    }
+
+    fn cluster_arrive(&mut self, site: Site, ordering: Ordering) {
+        for object in self.objects.iter_mut() {
+            let init = object.init.thread;
+            if object.init_fenced
+                && u32::from(init.warp) == site.warp
+                && site.mask >> init.lane & 1 == 1
+            {
+                object.init_published = true;
+            }
+        }
+        self.threads.cluster_arrive(site, releases(ordering));
+    }
+
+    fn cluster_wait(&mut self, site: Site, ordering: Ordering) {
+        if acquires(ordering) {
+            self.threads.cluster_wait(site);
+        }
+    }
+
+    fn mbarrier(&mut self, site: Site, lane: u32, object: (Window, u64), op: MbarrierOp) {
+        if let (Window::Shared { rank }, offset) = object {
+            self.mbarrier_op(site, lane, (rank, offset), op);
+        }
+    }
+
+    fn mbarrier_complete(&mut self, object: (Window, u64), _phase: u64) {
+        if let (Window::Shared { rank }, offset) = object {
+            self.phase_complete((rank, offset));
+        }
+    }
+
+    fn fence(&mut self, site: Site, fence: Fence) {
+        self.fences.fence(&mut self.threads, site, fence);
+        for object in self.objects.iter_mut() {
+            let init = object.init.thread;
+            object.init_fenced |=
+                u32::from(init.warp) == site.warp && site.mask >> init.lane & 1 == 1;
+        }
     }
 
     fn exit(&mut self, site: Site) {
@@ -405,11 +345,9 @@ impl Monitor for BlockMonitor<'_> {
             .open(site.mask)
             .chain(sequences.bulk.open(site.mask));
         for (id, lanes) in open {
-            let Some(batch) = self.batches.get(id) else {
-                continue;
-            };
-            self.ledger
-                .add(outstanding(batch, lanes.trailing_zeros() as u8, site.pc));
+            if let Some(batch) = self.batches.get(id) {
+                self.ledger.extend(outstanding(batch, lanes, site.pc));
+            }
         }
         self.threads.exit(site);
     }

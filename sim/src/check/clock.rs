@@ -34,12 +34,6 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The tick up to which every thread is known.
-    #[inline]
-    pub(crate) fn floor(&self) -> Tick {
-        self.floor
-    }
-
     /// Those of `lanes` of `warp` that are known up to `tick`.
     #[inline]
     pub(crate) fn known(&self, warp: u16, lanes: u32, tick: Tick) -> u32 {

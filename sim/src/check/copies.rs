@@ -129,11 +129,23 @@ pub(crate) struct Batch {
     pub(crate) completed_by: Option<Pc>,
     /// Where it is tracked by an mbarrier.
     pub(crate) attached: Option<Attachment>,
+    attached_lanes: u32,
     source: Milestone,
     destination: Milestone,
 }
 
 impl Batch {
+    /// When the issuing lanes knew the destination written, and which did.
+    pub(crate) fn completed_at(&self) -> Option<(Tick, u32)> {
+        self.destination
+            .seen
+            .iter()
+            .find_map(|&(lanes, seen)| match seen {
+                Seen::Issuer(tick) => Some((tick, lanes)),
+                Seen::Object(..) => None,
+            })
+    }
+
     /// The milestone of one side.
     pub(crate) fn milestone(&self, side: Side) -> &Milestone {
         match side {
@@ -152,6 +164,9 @@ pub(crate) struct Batches {
 
 /// Batches kept at most; older ones count as complete, which may miss a hazard and never invents one.
 const KEPT: usize = 1 << 20;
+
+/// Batches in one sequence from which on completed ones are swept out.
+const SWEPT: usize = 256;
 
 impl Batches {
     /// Adds a batch.
@@ -184,6 +199,7 @@ impl Batches {
             passed: None,
             completed_by: None,
             attached: None,
+            attached_lanes: 0,
             source: Milestone::default(),
             destination: Milestone::default(),
         });
@@ -199,11 +215,20 @@ impl Batches {
         self.list.get_mut(id.checked_sub(self.first)? as usize)
     }
 
-    /// The copies of `lanes` are complete once the phase is.
-    pub(crate) fn attach(&mut self, id: BatchId, attachment: Attachment) {
-        if let Some(batch) = self.get_mut(id) {
-            batch.attached = Some(attachment);
-        }
+    /// The id that the next batch gets.
+    pub(crate) fn next(&self) -> BatchId {
+        self.first + self.list.len() as u32
+    }
+
+    /// The copies of `lanes` are complete once the phase is. False where they are attached already.
+    pub(crate) fn attach(&mut self, id: BatchId, lanes: u32, attachment: Attachment) -> bool {
+        let Some(batch) = self.get_mut(id) else {
+            return false;
+        };
+        let new = lanes & !batch.attached_lanes != 0;
+        batch.attached_lanes |= lanes;
+        batch.attached.get_or_insert(attachment);
+        new
     }
 
     /// The phase that the copies are attached to completed at `tick`.
@@ -246,7 +271,7 @@ impl Batches {
 }
 
 /// The group sequences of one warp's lanes, for one of the two kinds of groups.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
     /// Groups committed by each lane.
     committed: [u32; 32],
@@ -256,17 +281,6 @@ pub(crate) struct Sequence {
     open: VecDeque<(BatchId, u32)>,
     /// Bulk stores whose source is read and whose destination is not known to be written.
     writing: VecDeque<(BatchId, u32)>,
-}
-
-impl Default for Sequence {
-    fn default() -> Self {
-        Self {
-            committed: [0; 32],
-            used: 0,
-            open: VecDeque::new(),
-            writing: VecDeque::new(),
-        }
-    }
 }
 
 impl Sequence {
@@ -292,6 +306,25 @@ impl Sequence {
         for (lane, committed) in self.committed.iter_mut().enumerate() {
             *committed += mask >> lane & 1;
         }
+    }
+
+    /// Forgets batches that an mbarrier completed, once there are many; their threads may know them complete.
+    pub(crate) fn sweep(&mut self, batches: &mut Batches, tick: Tick) {
+        if self.open.len() < SWEPT {
+            return;
+        }
+        self.open.retain_mut(|(id, open)| {
+            let Some(batch) = batches.get_mut(*id) else {
+                return false;
+            };
+            let over = *open & batch.destination.reached();
+            if over != 0 {
+                batch.source.reach(over, Seen::Issuer(tick));
+                batch.destination.reach(over, Seen::Issuer(tick));
+            }
+            *open &= !over;
+            *open != 0
+        });
     }
 
     /// Batches with lanes of `mask` that no wait covered completely yet.
@@ -372,6 +405,35 @@ impl Sequence {
             *open != 0
         });
         effect
+    }
+}
+
+/// The group sequences of one warp, and how much it has read or written so far.
+#[derive(Debug, Default)]
+pub(crate) struct Sequences {
+    /// Of `cp.async`.
+    pub(crate) element: Sequence,
+    /// Of `cp.async.bulk`.
+    pub(crate) bulk: Sequence,
+    /// Ordinary accesses of the warp.
+    pub(crate) work: u64,
+}
+
+impl Sequences {
+    /// One of the two.
+    pub(crate) fn of(&mut self, groups: Groups) -> &mut Sequence {
+        match groups {
+            Groups::Element => &mut self.element,
+            Groups::Bulk { .. } => &mut self.bulk,
+        }
+    }
+
+    /// How many groups the lane committed.
+    pub(crate) fn committed(&self, kind: CopyKind, lane: u32) -> u32 {
+        match kind {
+            CopyKind::Element => self.element.committed(lane),
+            CopyKind::BulkLoad | CopyKind::BulkStore => self.bulk.committed(lane),
+        }
     }
 }
 

@@ -26,13 +26,15 @@
 
 use std::ops::Range;
 
-use crate::event::{CopyKind, Pc};
+use crate::event::{CopyKind, Fence, MbarrierOp, Pc};
 use crate::finding::Class;
 
-use super::copies::{Batch, PassedWait};
+use super::copies::{Batch, BatchId, PassedWait, Sequences, Side};
+use super::fences::Fences;
+use super::objects::Objects;
 use super::policy::Disputed;
-use super::record::{Actor, Record};
-use super::shadow::{Clash, Earlier, Viewer};
+use super::record::{Actor, Record, bits};
+use super::shadow::{Clash, Viewer};
 use super::tally::WaitTally;
 
 /// A thread, as warp and lane among the threads that are checked together.
@@ -61,6 +63,20 @@ pub(crate) enum Deed {
     Wait(Option<u32>),
     /// Ended.
     Exit,
+    /// Did something to an mbarrier object.
+    Object(MbarrierOp),
+}
+
+impl Deed {
+    /// Whether bytes are written.
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Atomic | Self::CopyInto(_))
+    }
+
+    /// Whether bytes are read.
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::Atomic | Self::CopyFrom(_))
+    }
 }
 
 /// One side of a hazard.
@@ -77,7 +93,7 @@ pub(crate) struct Suspect {
 }
 
 /// Where the bytes are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// Shared memory of the block of this rank.
     Shared(u16),
@@ -118,6 +134,46 @@ pub(crate) enum Fact {
     SameInstruction,
     /// Other lanes of the warp are ordered before, these are not.
     OtherLanesReleased,
+    /// The copy is complete with this phase of an mbarrier, and the thread did not wait for it.
+    NoPhaseWait {
+        /// The object's offset.
+        object: u64,
+        /// The phase.
+        phase: u64,
+    },
+    /// A wait of the thread was satisfied by an older phase.
+    StaleWait {
+        /// The wait.
+        wait: Pc,
+        /// The object's offset.
+        object: u64,
+        /// The phase that it saw.
+        seen: Option<u64>,
+        /// The phase that it should have waited for.
+        needed: Option<u64>,
+    },
+    /// The object was invalidated before.
+    Invalidated,
+    /// Nothing orders the object's initialisation before its use.
+    InitUnordered,
+    /// No fence follows the initialisation.
+    InitUnfenced,
+    /// The bytes of a phase.
+    Bytes {
+        /// The phase.
+        phase: u64,
+        /// Announced by `expect_tx`.
+        expected: u64,
+        /// Delivered by copies.
+        delivered: u64,
+    },
+    /// There is no proxy fence on the path.
+    Unfenced {
+        /// Whether the first party wrote.
+        wrote: bool,
+        /// A fence that is not the right one, or not in the right place.
+        near: Option<(Pc, Fence)>,
+    },
 }
 
 /// A hazard between two accesses, not yet in words.
@@ -147,12 +203,32 @@ impl Hazard {
 
     /// The disputed rule that it rests on.
     pub(crate) fn disputed(&self) -> Option<Disputed> {
-        let same = self.facts.contains(&Fact::SameInstruction);
-        (same && self.class == Class::WarpRace).then_some(Disputed::SameInstructionStore)
+        let same_instruction = self.facts.contains(&Fact::SameInstruction);
+        let overwrites = self.second.deed.writes();
+        match self.class {
+            Class::WarpRace if same_instruction => Some(Disputed::SameInstructionStore),
+            Class::MissingProxyFence if self.facts.contains(&Fact::InitUnfenced) => {
+                Some(Disputed::InitFence)
+            }
+            Class::MissingProxyFence | Class::WrongFence if overwrites => {
+                Some(Disputed::AsyncOverwrite)
+            }
+            Class::NarrowScope if matches!(self.second.deed, Deed::Object(_)) => {
+                Some(Disputed::RemoteArriveScope)
+            }
+            Class::OutstandingAtExit
+                if self
+                    .first
+                    .is_some_and(|first| first.deed == Deed::CopyInto(CopyKind::BulkStore)) =>
+            {
+                Some(Disputed::StoreAtExit)
+            }
+            _ => None,
+        }
     }
 
     /// A hazard of one party and no bytes.
-    fn about(class: Class, second: Suspect) -> Self {
+    pub(crate) fn about(class: Class, second: Suspect) -> Self {
         Self {
             class,
             certain: true,
@@ -165,11 +241,15 @@ impl Hazard {
     }
 }
 
-/// A thread ends although nothing told it that its copy is complete.
-pub(crate) fn outstanding(batch: &Batch, lane: u8, exit: Pc) -> Hazard {
+/// A thread of `lanes` ends although nothing told anybody that its copy is complete.
+pub(crate) fn outstanding(batch: &Batch, lanes: u32, exit: Pc) -> Option<Hazard> {
+    let open = lanes & !batch.milestone(Side::Destination).reached();
+    if open == 0 {
+        return None;
+    }
     let thread = ThreadId {
         warp: batch.warp,
-        lane,
+        lane: open.trailing_zeros() as u8,
     };
     let copy = Suspect {
         pc: batch.pc,
@@ -183,10 +263,10 @@ pub(crate) fn outstanding(batch: &Batch, lane: u8, exit: Pc) -> Hazard {
         deed: Deed::Exit,
         group: None,
     };
-    Hazard {
+    Some(Hazard {
         first: Some(copy),
         ..Hazard::about(Class::OutstandingAtExit, end)
-    }
+    })
 }
 
 /// The advisory that the runs of one wait add up to.
@@ -215,29 +295,47 @@ pub(crate) struct Accused<'a> {
     pub(crate) line: u64,
 }
 
+impl Accused<'_> {
+    fn suspect(&self, lane: u32) -> Suspect {
+        Suspect {
+            pc: self.record.pc,
+            thread: ThreadId {
+                warp: self.record.warp,
+                lane: lane as u8,
+            },
+            deed: self.deed,
+            group: self.group,
+        }
+    }
+}
+
+/// What a judge may look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    /// The accused's view.
+    pub(crate) viewer: Viewer<'a>,
+    /// Group sequences by warp.
+    pub(crate) sequences: &'a [Sequences],
+    /// mbarrier objects.
+    pub(crate) objects: &'a Objects,
+    /// Fences.
+    pub(crate) fences: &'a Fences,
+}
+
 /// Finds the class of two unordered accesses, and the facts that explain it.
-///
-/// `committed` is how many groups the lane that issued the earlier copy has committed.
-pub(crate) fn judge(
-    clash: &Clash,
-    new: Accused<'_>,
-    viewer: Viewer<'_>,
-    committed: impl Fn(&Batch, u32) -> u32,
-) -> Hazard {
+pub(crate) fn judge(clash: &Clash, new: Accused<'_>, scene: Scene<'_>) -> Hazard {
     let earlier = &clash.earlier;
     let batch = match earlier.actor {
-        Actor::Copy(id) => viewer.batches.get(id),
+        Actor::Copy(id) => scene.viewer.batches.get(id).map(|batch| (id, batch)),
         Actor::Thread => None,
     };
     let mut facts = Vec::new();
     let class = match batch {
-        Some(batch) => {
-            let committed = committed(batch, clash.earlier_lane);
-            with_copy(clash, batch, committed, new, viewer, &mut facts)
-        }
-        None => between_threads(clash, new, viewer, &mut facts),
+        Some((id, batch)) => with_copy(clash, id, batch, new, scene, &mut facts),
+        None => between_threads(clash, new, scene, &mut facts),
     };
     let from = new.line + u64::from(clash.bytes.0);
+    let batch = batch.map(|(_, batch)| batch);
     Hazard {
         class,
         certain: true,
@@ -249,89 +347,96 @@ pub(crate) fn judge(
                 warp: earlier.warp,
                 lane: clash.earlier_lane as u8,
             },
-            deed: deed_of(earlier, batch),
+            deed: deed_of(earlier.wrote, earlier.atomic, batch),
             group: batch.and_then(group_of),
         }),
-        second: Suspect {
-            pc: new.record.pc,
-            thread: ThreadId {
-                warp: new.record.warp,
-                lane: clash.lane as u8,
-            },
-            deed: new.deed,
-            group: new.group,
-        },
+        second: new.suspect(clash.lane),
         facts,
     }
 }
 
-fn deed_of(earlier: &Earlier, batch: Option<&Batch>) -> Deed {
+fn deed_of(wrote: bool, atomic: bool, batch: Option<&Batch>) -> Deed {
     match batch {
-        Some(batch) if earlier.wrote => Deed::CopyInto(batch.kind),
+        Some(batch) if wrote => Deed::CopyInto(batch.kind),
         Some(batch) => Deed::CopyFrom(batch.kind),
-        None if earlier.atomic => Deed::Atomic,
-        None if earlier.wrote => Deed::Write,
+        None if atomic => Deed::Atomic,
+        None if wrote => Deed::Write,
         None => Deed::Read,
     }
 }
 
 /// The group of a batch that groups complete.
 fn group_of(batch: &Batch) -> Option<u32> {
-    (batch.kind != CopyKind::BulkLoad).then_some(batch.group)
+    (batch.kind != CopyKind::BulkLoad && batch.attached.is_none()).then_some(batch.group)
 }
 
 /// The earlier party is a copy whose milestone the new one does not know.
 fn with_copy(
     clash: &Clash,
+    id: BatchId,
     batch: &Batch,
-    committed: u32,
     new: Accused<'_>,
-    viewer: Viewer<'_>,
+    scene: Scene<'_>,
     facts: &mut Vec<Fact>,
 ) -> Class {
     let earlier = &clash.earlier;
     if !earlier.wrote {
-        incomplete(batch, committed, facts);
+        incomplete(clash, batch, scene, facts);
         return Class::SourceModified;
     }
-    match new.deed {
-        Deed::CopyInto(_) => {
-            let together = batch.pc == new.record.pc
-                && batch.warp == new.record.warp
-                && earlier.tick == new.record.tick;
-            if together {
-                facts.push(Fact::SameInstruction);
-                return if batch.kind == CopyKind::Element {
-                    Class::OverlappingCopies
-                } else {
-                    Class::UnelectedIssue
-                };
-            }
-            incomplete(batch, committed, facts);
-            Class::OverlappingCopies
-        }
-        Deed::Write => {
-            incomplete(batch, committed, facts);
-            Class::OverlappingCopies
-        }
-        Deed::Read | Deed::Atomic | Deed::CopyFrom(_) | Deed::Wait(_) | Deed::Exit => {
-            read_of_copy(clash, batch, committed, new, viewer, facts)
+    if let Deed::CopyInto(_) = new.deed {
+        let together = batch.pc == new.record.pc
+            && batch.warp == new.record.warp
+            && earlier.tick == new.record.tick;
+        if together {
+            facts.push(Fact::SameInstruction);
+            return match batch.kind {
+                CopyKind::Element => Class::OverlappingCopies,
+                CopyKind::BulkLoad | CopyKind::BulkStore => Class::UnelectedIssue,
+            };
         }
     }
+    if new.deed.reads() {
+        return read_of_copy(clash, id, batch, new, scene, facts);
+    }
+    if let Some(stale) = repeated_wait(new.suspect(clash.lane).thread, scene) {
+        facts.push(stale);
+        return Class::StalePhase;
+    }
+    incomplete(clash, batch, scene, facts);
+    Class::OverlappingCopies
 }
 
 /// The bytes of a copy are read by somebody who does not know them complete.
 fn read_of_copy(
     clash: &Clash,
+    id: BatchId,
     batch: &Batch,
-    committed: u32,
     new: Accused<'_>,
-    viewer: Viewer<'_>,
+    scene: Scene<'_>,
     facts: &mut Vec<Fact>,
 ) -> Class {
     let issuer = 1 << clash.earlier_lane;
     let own = batch.warp == new.record.warp && clash.earlier_lane == clash.lane;
-    let clock = &viewer.known.of(clash.lane).order;
+    let clock = &scene.viewer.known.of(clash.lane).order;
+    if let Some(attachment) = batch.attached {
+        let object = scene.objects.get(attachment.object).at.1;
+        let thread = new.suspect(clash.lane).thread;
+        // A wait after the issue that saw an older phase was meant for this one.
+        let seen = scene.objects.observation(attachment.object, thread);
+        if let Some(seen) = seen
+            && seen.issued > id
+            && seen.phase < Some(attachment.phase)
+        {
+            facts.push(Fact::StaleWait {
+                wait: seen.pc,
+                object,
+                seen: seen.phase,
+                needed: Some(attachment.phase),
+            });
+            return Class::StalePhase;
+        }
+    }
     let knows_issue = own || clock.known(batch.warp, issuer, batch.issued) != 0;
     if !knows_issue {
         // Nothing orders the reader and the copy at all. Who had not read the old bytes yet was still entitled to them.
@@ -341,33 +446,42 @@ fn read_of_copy(
             return Class::OverwriteInUse;
         }
     }
-    if batch.kind == CopyKind::BulkStore {
-        incomplete(batch, committed, facts);
-        return Class::StoreReadEarly;
-    }
-    if let (false, Some(wait)) = (own, batch.completed_by) {
-        facts.push(Fact::Unpublished { wait });
-        return Class::UnpublishedCopy;
-    }
-    incomplete(batch, committed, facts);
+    incomplete(clash, batch, scene, facts);
     match facts.last() {
+        _ if batch.kind == CopyKind::BulkStore => Class::StoreReadEarly,
+        Some(Fact::Unpublished { .. }) => Class::UnpublishedCopy,
         Some(Fact::LeftOpen { .. }) => Class::WaitCount,
         Some(Fact::Uncommitted { .. }) => Class::UncommittedCopy,
+        Some(Fact::NoPhaseWait { .. }) => Class::ReadBeforeWait,
         _ if own || knows_issue => Class::ReadBeforeWait,
         _ => Class::UnpublishedCopy,
     }
 }
 
-/// Says why the copy is not complete for its own thread.
-fn incomplete(batch: &Batch, committed: u32, facts: &mut Vec<Fact>) {
+/// Says why the copy is not complete, as far as its own thread is concerned.
+fn incomplete(clash: &Clash, batch: &Batch, scene: Scene<'_>, facts: &mut Vec<Fact>) {
     let group = batch.group;
+    let committed = || {
+        scene.sequences[usize::from(batch.warp)]
+            .committed(batch.kind, clash.earlier_lane)
+            .saturating_sub(1)
+    };
     facts.push(match (batch.completed_by, batch.passed) {
         (Some(wait), _) => Fact::Unpublished { wait },
+        (None, _) if batch.attached.is_some() || batch.kind == CopyKind::BulkLoad => {
+            let Some(attachment) = batch.attached else {
+                return;
+            };
+            Fact::NoPhaseWait {
+                object: scene.objects.get(attachment.object).at.1,
+                phase: attachment.phase,
+            }
+        }
         (None, None) => Fact::NeverWaited { group },
         (None, Some(wait)) if wait.committed > group => Fact::LeftOpen {
             wait,
             group,
-            needed: committed.saturating_sub(1).saturating_sub(group),
+            needed: committed().saturating_sub(group),
         },
         (None, Some(wait)) => Fact::Uncommitted { wait },
     });
@@ -377,14 +491,14 @@ fn incomplete(batch: &Batch, committed: u32, facts: &mut Vec<Fact>) {
 fn between_threads(
     clash: &Clash,
     new: Accused<'_>,
-    viewer: Viewer<'_>,
+    scene: Scene<'_>,
     facts: &mut Vec<Fact>,
 ) -> Class {
     let earlier = &clash.earlier;
     let same_warp = earlier.warp == new.record.warp;
     if !same_warp {
         // An arrival releases its own lane only: somebody else's arrival does not carry this access.
-        let others = viewer.known.of(clash.lane).order.known(
+        let others = scene.viewer.known.of(clash.lane).order.known(
             earlier.warp,
             !(1 << clash.earlier_lane),
             earlier.tick,
@@ -393,6 +507,12 @@ fn between_threads(
             facts.push(Fact::OtherLanesReleased);
             return Class::PartialRelease;
         }
+    }
+    if new.deed.writes()
+        && let Some(stale) = repeated_wait(new.suspect(clash.lane).thread, scene)
+    {
+        facts.push(stale);
+        return Class::StalePhase;
     }
     let global = new.place == Place::Global;
     match new.deed {
@@ -404,4 +524,84 @@ fn between_threads(
         _ if same_warp => Class::WarpRace,
         _ => Class::SharedRace,
     }
+}
+
+/// The thread's latest wait saw a phase that it had seen before: it did not wait for anything.
+fn repeated_wait(thread: ThreadId, scene: Scene<'_>) -> Option<Fact> {
+    let latest = scene
+        .objects
+        .latest(thread)
+        .filter(|latest| latest.repeated)?;
+    Some(Fact::StaleWait {
+        wait: latest.pc,
+        object: scene.objects.get(latest.object).at.1,
+        seen: latest.phase,
+        needed: None,
+    })
+}
+
+/// A copy through the async proxy meets an earlier access through the generic one, in order but perhaps without a proxy fence between.
+pub(crate) fn judge_proxies(
+    earlier: &Record,
+    wrote: bool,
+    new: Accused<'_>,
+    scene: Scene<'_>,
+) -> Option<Hazard> {
+    let overlap = earlier.print.bytes & new.record.print.bytes;
+    let byte = overlap.trailing_zeros();
+    let lane = new.record.print.lanes.at(byte).trailing_zeros();
+    let known = scene.viewer.known.of(lane);
+    let bridged = match new.place {
+        Place::Shared(_) => &known.bridged_shared,
+        Place::Global => &known.bridged_global,
+    };
+    let batch = match earlier.actor {
+        Actor::Thread => None,
+        Actor::Copy(id) => Some(scene.viewer.batches.get(id)?),
+    };
+    // A copy through the generic proxy counts from when its thread knew it complete.
+    let (tick, mask) = match batch {
+        None => (earlier.tick, earlier.print.mask),
+        Some(batch) if batch.kind == CopyKind::Element && wrote => batch.completed_at()?,
+        Some(_) => return None,
+    };
+    let unordered = scene.viewer.unknown_lanes(earlier, wrote, lane);
+    let unfenced = mask & !unordered & !bridged.known(earlier.warp, mask, tick);
+    let first = bits(overlap).find_map(|byte| {
+        let culprits = earlier.print.lanes.at(byte) & unfenced;
+        (culprits != 0).then(|| (byte, culprits.trailing_zeros()))
+    });
+    let (byte, culprit) = first?;
+    let near = scene
+        .fences
+        .last_of(u32::from(earlier.warp), 1 << culprit, tick)
+        .or_else(|| {
+            scene
+                .fences
+                .last_of(u32::from(new.record.warp), 1 << lane, tick)
+        })
+        .or_else(|| scene.fences.any_proxy_fence(tick))
+        .map(|last| (last.pc, last.fence));
+    let from = new.line + u64::from(byte);
+    Some(Hazard {
+        class: if near.is_some() {
+            Class::WrongFence
+        } else {
+            Class::MissingProxyFence
+        },
+        certain: wrote && !new.deed.writes(),
+        place: Some(new.place),
+        bytes: from..from + u64::from((overlap >> byte).trailing_ones()),
+        first: Some(Suspect {
+            pc: earlier.pc,
+            thread: ThreadId {
+                warp: earlier.warp,
+                lane: culprit as u8,
+            },
+            deed: deed_of(wrote, earlier.atomic, batch),
+            group: batch.and_then(group_of),
+        }),
+        second: new.suspect(lane),
+        facts: vec![Fact::Unfenced { wrote, near }],
+    })
 }

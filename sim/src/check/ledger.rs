@@ -26,6 +26,13 @@ impl Ledger {
         }
     }
 
+    /// Adds the hazard, if there is one.
+    pub(crate) fn extend(&mut self, hazard: Option<Hazard>) {
+        if let Some(hazard) = hazard {
+            self.add(hazard);
+        }
+    }
+
     /// Every hazard with how often it was seen.
     pub(crate) fn into_list(self) -> Vec<(Hazard, u64)> {
         self.list

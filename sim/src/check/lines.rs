@@ -66,7 +66,7 @@ fn is_run(addresses: &[u64; 32], mask: u32, size: u32) -> bool {
     let first = mask.trailing_zeros();
     let from = addresses[first as usize];
     let neighbours = (u64::from(mask >> first) + 1).is_power_of_two();
-    if !neighbours || !size.is_power_of_two() || from % u64::from(size) != 0 {
+    if !neighbours || !size.is_power_of_two() || !from.is_multiple_of(u64::from(size)) {
         return false;
     }
     let base = from.wrapping_sub(u64::from(first * size));

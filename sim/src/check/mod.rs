@@ -8,15 +8,19 @@
 mod block;
 mod clock;
 mod copies;
+mod fences;
 mod hazard;
 mod ledger;
 mod lines;
+mod mbarriers;
+mod objects;
 mod policy;
 mod record;
 mod report;
 mod shadow;
 mod tally;
 mod threads;
+mod touch;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +28,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub use block::{BlockMonitor, BlockReport};
+pub use block::{BlockMonitor, BlockReport, End};
 pub use policy::{Disputed, Level, Policy, PolicyError};
 
 use crate::event::Pc;

@@ -11,17 +11,35 @@ use crate::finding::{Class, Severity};
 pub enum Disputed {
     /// Several lanes store to one address with one instruction: one of them wins, which one is not said.
     SameInstructionStore,
+    /// A bulk copy signals an mbarrier whose `init` no fence follows.
+    InitFence,
+    /// A copy through the async proxy overwrites what was accessed through the generic one, without a proxy fence between.
+    AsyncOverwrite,
+    /// An mbarrier operation of scope `.cta` that another block of the cluster takes part in.
+    RemoteArriveScope,
+    /// A thread ends while a bulk store of its is not known to be complete.
+    StoreAtExit,
 }
 
 impl Disputed {
     /// Every rule.
-    pub const ALL: [Self; 1] = [Self::SameInstructionStore];
+    pub const ALL: [Self; 5] = [
+        Self::SameInstructionStore,
+        Self::InitFence,
+        Self::AsyncOverwrite,
+        Self::RemoteArriveScope,
+        Self::StoreAtExit,
+    ];
 
     /// Its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::SameInstructionStore => "same-instruction-store",
+            Self::InitFence => "init-fence",
+            Self::AsyncOverwrite => "async-overwrite",
+            Self::RemoteArriveScope => "remote-arrive-scope",
+            Self::StoreAtExit => "store-at-exit",
         }
     }
 }

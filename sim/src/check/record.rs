@@ -98,7 +98,7 @@ impl Footprint {
         let a = mask.trailing_zeros();
         let b = (mask & (mask - 1)).trailing_zeros();
         let step = i32::from(offsets[b as usize]) - i32::from(offsets[a as usize]);
-        if step <= 0 || step as u32 % (b - a) != 0 {
+        if step <= 0 || !(step as u32).is_multiple_of(b - a) {
             return None;
         }
         let stride = step as u32 / (b - a);
@@ -120,7 +120,8 @@ impl Footprint {
     }
 
     fn table(offsets: &[u8; 32], mask: u32, size: u32) -> Lanes {
-        let words = size % 4 == 0 && lanes(mask).all(|lane| offsets[lane as usize] % 4 == 0);
+        let words = size.is_multiple_of(4)
+            && lanes(mask).all(|lane| offsets[lane as usize].is_multiple_of(4));
         if words {
             let mut table = Box::new([0u32; 32]);
             for lane in lanes(mask) {

@@ -1,6 +1,6 @@
 //! All words about hazards: headlines, notes and remedies. Nothing is decided here.
 
-use crate::event::CopyKind;
+use crate::event::{CopyKind, Fence, FenceSpace, MbarrierOp};
 use crate::finding::{Class, Finding, Party};
 
 use super::Checker;
@@ -58,6 +58,7 @@ fn party(checker: &Checker, first_block: u64, suspect: &Suspect) -> Party {
         Deed::CopyInto(_) => format!("{mnemonic} issues the copy that writes{group}"),
         Deed::Wait(_) => format!("{mnemonic} waits"),
         Deed::Exit => format!("{mnemonic} ends the thread"),
+        Deed::Object(op) => format!("{mnemonic} {}", operation(op)),
     };
     let warp = u32::from(suspect.thread.warp);
     let thread = warp % shape.block_warps() * 32 + u32::from(suspect.thread.lane);
@@ -69,6 +70,37 @@ fn party(checker: &Checker, first_block: u64, suspect: &Suspect) -> Party {
         thread: shape.block.index(u64::from(thread)),
         block: shape.grid.index(first_block + u64::from(rank)),
     }
+}
+
+/// What an mbarrier operation does.
+fn operation(op: MbarrierOp) -> &'static str {
+    match op {
+        MbarrierOp::Init(_) => "initialises the mbarrier",
+        MbarrierOp::Inval => "ends the mbarrier",
+        MbarrierOp::Arrive { expect_tx: 0, .. } => "arrives",
+        MbarrierOp::Arrive { .. } => "announces bytes and arrives",
+        MbarrierOp::ExpectTx(_) => "announces bytes",
+        MbarrierOp::CompleteTx(_) => "reports bytes as delivered",
+        MbarrierOp::CopyArrive { .. } => "arrives once its copies are complete",
+        MbarrierOp::WaitDone { .. } | MbarrierOp::WaitPending => "waits",
+    }
+}
+
+fn fence(fence: Fence) -> &'static str {
+    match fence {
+        Fence::Memory(..) => "a memory fence, which orders nothing between proxies",
+        Fence::ProxyAsync(None) => "a proxy fence, but not on the path between the two",
+        Fence::ProxyAsync(Some(FenceSpace::Global)) => "a proxy fence for global memory",
+        Fence::ProxyAsync(Some(_)) => "a proxy fence for shared memory",
+        Fence::MbarrierInit => "a fence for mbarrier initialisations only",
+    }
+}
+
+fn phase(phase: Option<u64>) -> String {
+    phase.map_or_else(
+        || "the phase before the first, which a wait for parity 1 is satisfied by".to_owned(),
+        |phase| format!("phase {phase} (parity {})", phase % 2),
+    )
 }
 
 struct Words<'a> {
@@ -155,6 +187,44 @@ impl Words<'_> {
                 "the wait (1) always completes the copies issued just before it: nothing overlaps with them".to_owned()
             }
             Class::OutstandingAtExit => "the thread (2) ends while its copy (1) is not known to be complete".to_owned(),
+            Class::MbarrierLifetime if self.hazard.facts.contains(&Fact::InitUnordered) => {
+                format!("the mbarrier in {bytes} used by (2) in no order with (1), its initialisation")
+            }
+            Class::MbarrierLifetime if self.hazard.facts.contains(&Fact::Invalidated) => {
+                format!("the mbarrier in {bytes}, initialised by (1), used by (2) after it was invalidated")
+            }
+            Class::MbarrierLifetime => format!("{bytes} used by (1) as an mbarrier, but not initialised as one"),
+            Class::MbarrierClobbered if self.hazard.first.is_some() => {
+                format!("the mbarrier in {bytes}, initialised by (1), initialised again by (2) while it is live")
+            }
+            Class::MbarrierClobbered => format!("{bytes} accessed by (1) as data, but a live mbarrier is in them"),
+            Class::StalePhase if self.hazard.second.deed.writes() => {
+                format!("{bytes} overwritten by (2) in no order with (1): the wait before it saw an older phase")
+            }
+            Class::StalePhase => {
+                format!("{bytes} read by (2) before (1), the copy that writes them, is complete: the wait saw an older phase")
+            }
+            Class::TransactionBytes => {
+                format!("the bytes that (1) announces on the mbarrier in {bytes} are not those that (2) delivers")
+            }
+            Class::UnobservedPhase => {
+                format!("(1) arrives on the next phase of the mbarrier in {bytes}, but nobody has seen the last one complete")
+            }
+            Class::NarrowScope if matches!(self.hazard.second.deed, Deed::Object(_)) => {
+                format!("(1) uses scope .cta on the mbarrier in {bytes}, which another block of the cluster takes part in")
+            }
+            Class::NarrowScope => {
+                format!("{bytes} hand over to (1) nothing of what another block released: a scope does not include the other thread")
+            }
+            Class::MissingProxyFence if self.hazard.facts.contains(&Fact::InitUnfenced) => {
+                format!("the copy (2) signals the mbarrier in {bytes}, and no fence follows its initialisation (1)")
+            }
+            Class::MissingProxyFence | Class::WrongFence if self.hazard.second.deed.writes() => {
+                format!("{bytes} overwritten through the async proxy by (2) after (1) used them through the generic proxy, without a proxy fence")
+            }
+            Class::MissingProxyFence | Class::WrongFence => {
+                format!("{bytes} read through the async proxy by (2) after (1) wrote them through the generic proxy, without a proxy fence")
+            }
             _ => format!("{bytes} accessed by (1) and (2) in no order"),
         }
     }
@@ -197,8 +267,54 @@ impl Words<'_> {
             Fact::OtherLanesReleased => {
                 "other lanes of the warp of (1) are ordered before (2), this lane is not".to_owned()
             }
-            Fact::SameInstruction => return None,
+            Fact::NoPhaseWait { object, phase } => format!(
+                "the copy is complete with phase {phase} of the mbarrier in {}, and nothing tells the reader that this phase is",
+                self.object(object)
+            ),
+            Fact::StaleWait {
+                wait,
+                object,
+                seen,
+                needed,
+            } => {
+                let needed = needed.map_or_else(
+                    || "which this thread had seen before".to_owned(),
+                    |needed| format!("and the data comes with {}", phase(Some(needed))),
+                );
+                format!(
+                    "the wait at line {} on the mbarrier in {} was satisfied by {}, {needed}",
+                    line(wait),
+                    self.object(object),
+                    phase(seen)
+                )
+            }
+            Fact::Bytes {
+                phase,
+                expected,
+                delivered,
+            } => {
+                format!("phase {phase}: {expected} bytes announced, {delivered} delivered")
+            }
+            Fact::Unfenced {
+                near: Some((pc, near)),
+                ..
+            } => {
+                format!("the fence at line {} is {}", line(pc), fence(near))
+            }
+            Fact::Unfenced { near: None, .. }
+            | Fact::SameInstruction
+            | Fact::Invalidated
+            | Fact::InitUnordered
+            | Fact::InitUnfenced => return None,
         })
+    }
+
+    /// The place of an mbarrier, by the variable that holds it.
+    fn object(&self, offset: u64) -> String {
+        match self.checker.listing.variable(offset) {
+            Some((name, whole)) => format!("{name}+{}", offset - whole.start),
+            None => format!("shared offset {offset}"),
+        }
     }
 
     fn wait_instruction(&self) -> &'static str {
@@ -226,7 +342,15 @@ impl Words<'_> {
         } else {
             ""
         };
+        let attached = self
+            .hazard
+            .facts
+            .iter()
+            .any(|fact| matches!(fact, Fact::NoPhaseWait { .. }));
         match self.hazard.class {
+            Class::ReadBeforeWait | Class::UnpublishedCopy if attached => {
+                "wait for the mbarrier's phase before the bytes are used".to_owned()
+            }
             Class::ReadBeforeWait => {
                 format!("put `{wait} 0` (or the largest count that still covers the group) on the copying thread before the read{then_barrier}")
             }
@@ -270,6 +394,29 @@ impl Words<'_> {
                 "use more stages: issue the copies of a later tile before waiting for this one".to_owned()
             }
             Class::OutstandingAtExit => format!("wait for all copies (`{wait} 0`) before the thread ends"),
+            Class::MbarrierLifetime if self.hazard.facts.contains(&Fact::InitUnordered) => {
+                "let a barrier follow the initialisation before other threads use the object".to_owned()
+            }
+            Class::MbarrierLifetime => "initialise the object with `mbarrier.init` before it is used".to_owned(),
+            Class::MbarrierClobbered => "use `mbarrier.inval` before the bytes serve for anything else".to_owned(),
+            Class::StalePhase => {
+                "flip the parity once for each phase of this mbarrier, and no more often".to_owned()
+            }
+            Class::TransactionBytes => {
+                "announce with `expect_tx` exactly the bytes that the phase's copies deliver".to_owned()
+            }
+            Class::UnobservedPhase => "let one thread wait for each phase before anybody arrives on the next".to_owned(),
+            Class::NarrowScope => "use a scope that includes both threads, on both sides".to_owned(),
+            Class::MissingProxyFence if self.hazard.facts.contains(&Fact::InitUnfenced) => {
+                "put `fence.mbarrier_init.release.cluster` or `fence.proxy.async` after the initialisation".to_owned()
+            }
+            Class::MissingProxyFence | Class::WrongFence => {
+                let space = match self.hazard.place {
+                    Some(Place::Global) => ".global",
+                    _ => ".shared::cta",
+                };
+                format!("put `fence.proxy.async{space}` after the access (1) in its thread, then the barrier, then the copy")
+            }
             _ => "order the two accesses".to_owned(),
         }
     }

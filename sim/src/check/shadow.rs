@@ -64,8 +64,6 @@ pub(crate) struct Earlier {
     pub(crate) actor: Actor,
     /// Whether it is a read-modify-write.
     pub(crate) atomic: bool,
-    /// Strong or weak.
-    pub(crate) strength: Strength,
     /// One bit for each warp (by its number modulo 32) that had read what it replaced.
     pub(crate) prior_readers: u32,
     /// Whether its bytes held something before.
@@ -81,7 +79,6 @@ impl Earlier {
             warp: record.warp,
             actor: record.actor,
             atomic: record.atomic,
-            strength: record.strength,
             prior_readers: record.prior_readers,
             prior_content: record.prior_content,
         }
@@ -95,6 +92,8 @@ pub(crate) struct Line {
     reads: SmallVec<[Record; 1]>,
     /// Bytes that were ever written, or are the destination of a copy.
     pub(crate) written: Bytes,
+    /// Bytes of live mbarrier objects.
+    pub(crate) objects: Bytes,
     /// One bit for each warp (by its number modulo 32) that read since the last write.
     readers: u32,
 }
@@ -137,14 +136,13 @@ impl Line {
         &'s self,
         new: &'s Record,
         writes: bool,
-    ) -> impl Iterator<Item = (&'s Record, Earlier)> + 's {
+    ) -> impl Iterator<Item = (&'s Record, bool)> + 's {
         let reads = self.reads.iter().filter(move |_| writes);
         self.writes
             .iter()
             .map(|record| (record, true))
             .chain(reads.map(|record| (record, false)))
             .filter(|(record, _)| record.print.bytes & new.print.bytes != 0)
-            .map(|(record, wrote)| (record, Earlier::of(record, wrote)))
     }
 
     /// Remembers a write. What it covers is history: whoever is ordered after it is ordered after that.
@@ -193,14 +191,6 @@ impl Line {
         });
         keep(&mut self.reads, new);
     }
-
-    /// Whether nothing in it matters any more.
-    pub(crate) fn is_history(&self, viewer: Viewer<'_>) -> bool {
-        self.writes
-            .iter()
-            .chain(&self.reads)
-            .all(|record| viewer.is_history(record))
-    }
 }
 
 impl Record {
@@ -238,7 +228,7 @@ impl Viewer<'_> {
     }
 
     /// Those of `earlier`'s lanes that `lane` is not ordered after.
-    fn unknown_lanes(&self, earlier: &Record, wrote: bool, lane: u32) -> u32 {
+    pub(crate) fn unknown_lanes(&self, earlier: &Record, wrote: bool, lane: u32) -> u32 {
         let clock = &self.known.of(lane).order;
         match earlier.actor {
             Actor::Thread => {

@@ -3,11 +3,13 @@
 //! Nearly always the lanes of a warp know the same, so a warp holds one piece of knowledge until something tells its lanes apart.
 //! A thread's own past is not in its knowledge; it is added when the thread releases.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::event::Site;
 
 use super::clock::{Knowledge, Tick};
+use super::lines::by_number;
 use super::record::lanes;
 
 /// The knowledge of one warp's lanes.
@@ -100,6 +102,11 @@ pub(crate) struct Threads {
     meetings: Vec<Meeting>,
     /// The last join of two pieces of knowledge and its result: lanes of a warp that do the same share the result.
     memo: Option<[Arc<Knowledge>; 3]>,
+    /// How often each lane arrived at the cluster barrier, by warp.
+    rounds: HashMap<u32, Box<[u32; 32]>>,
+    /// What was released into each round of the cluster barrier, from `first_round` on.
+    gathered: VecDeque<Arc<Knowledge>>,
+    first_round: usize,
 }
 
 impl Threads {
@@ -119,6 +126,9 @@ impl Threads {
             common: 0,
             meetings: Vec::new(),
             memo: None,
+            rounds: HashMap::new(),
+            gathered: VecDeque::new(),
+            first_round: 0,
         }
     }
 
@@ -181,16 +191,27 @@ impl Threads {
         }
     }
 
-    /// The lanes change what they know in a way that depends on nothing else.
-    pub(crate) fn amend(&mut self, warp: u32, mask: u32, change: impl Fn(&mut Knowledge)) {
-        let target = &mut self.warps[warp as usize];
-        let mut amended = Vec::new();
-        target.known.distinct(mask, |known, same| {
+    /// A proxy fence: what the lanes know by now, their own past included, is visible to the async proxy.
+    pub(crate) fn bridge(&mut self, site: Site, shared: bool, global: bool) {
+        self.released = true;
+        let now = self.now;
+        let warp = site.warp as u16;
+        let target = &mut self.warps[site.warp as usize];
+        let mut bridged = Vec::new();
+        target.known.distinct(site.mask, |known, same| {
             let mut knowledge = Knowledge::clone(known);
-            change(&mut knowledge);
-            amended.push((same, Arc::new(knowledge)));
+            let mut past = knowledge.order.clone();
+            // Every lane here fences, so whoever is ordered after a lane's past through any of them has that lane's fence on the path.
+            past.raise(warp, same, now);
+            if shared {
+                knowledge.bridged_shared.join(&past);
+            }
+            if global {
+                knowledge.bridged_global.join(&past);
+            }
+            bridged.push((same, Arc::new(knowledge)));
         });
-        for (same, result) in amended {
+        for (same, result) in bridged {
             target.known.set(same, &result, target.live);
         }
     }
@@ -273,6 +294,53 @@ impl Threads {
             }
         }
         everybody
+    }
+
+    /// Something was released at this tick, so that what happens from now on is later.
+    pub(crate) fn released(&mut self) {
+        self.released = true;
+    }
+
+    /// The lanes arrive at the cluster barrier; `releases` is false for a relaxed arrival.
+    pub(crate) fn cluster_arrive(&mut self, site: Site, releases: bool) {
+        let mut counts = self
+            .rounds
+            .remove(&site.warp)
+            .unwrap_or_else(|| Box::new([0; 32]));
+        by_number(&counts, site.mask, |round, mask| {
+            while self.gathered.len() + self.first_round <= round as usize {
+                self.gathered.push_back(Arc::default());
+            }
+            if releases && let Some(at) = (round as usize).checked_sub(self.first_round) {
+                let mut gathered = std::mem::take(&mut self.gathered[at]);
+                self.release(site.warp, mask, Arc::make_mut(&mut gathered));
+                self.gathered[at] = gathered;
+            }
+        });
+        for lane in lanes(site.mask) {
+            counts[lane as usize] += 1;
+        }
+        self.rounds.insert(site.warp, counts);
+        // Nobody can be more than one round behind.
+        while self.gathered.len() > 3 {
+            self.gathered.pop_front();
+            self.first_round += 1;
+        }
+    }
+
+    /// The lanes passed the wait of the cluster barrier that they arrived at last.
+    pub(crate) fn cluster_wait(&mut self, site: Site) {
+        let Some(counts) = self.rounds.get(&site.warp).cloned() else {
+            return;
+        };
+        by_number(&counts, site.mask, |count, mask| {
+            let gathered = (count as usize)
+                .checked_sub(1 + self.first_round)
+                .and_then(|at| self.gathered.get(at).cloned());
+            if let Some(gathered) = gathered {
+                self.acquire(site.warp, mask, &gathered);
+            }
+        });
     }
 
     /// The lanes are done.

@@ -1,7 +1,7 @@
 //! The laws of the ring, by enumeration: every depth, both schedules, every number of tiles up to three times round.
 //! The right ring is silent; leaving out any one instruction, or waiting one group too weakly, is flagged.
 
-use crate::check::{Checker, Listed, Listing, Policy};
+use crate::check::{Checker, End, Listed, Listing, Policy};
 use crate::event::{
     Access, AccessKind, BarrierRole, CopyId, ElementCopies, Groups, Monitor, Ordering, Scope, Site,
     Window,
@@ -187,7 +187,7 @@ fn errors(schedule: Schedule, depth: u64, tiles: u64, fault: Fault) -> Vec<Class
         tiles,
     }
     .run(schedule, fault);
-    let report = monitor.finish();
+    let report = monitor.finish(End::Reached);
     checker
         .findings(vec![report])
         .into_iter()

@@ -6,12 +6,13 @@
 //! Who: `*` all warps of the block, `w1` a warp, `w1.3` a lane, `w1.0-15` lanes, `block N` sets the number of threads.
 //! Address: `64`, `64+4t` (four bytes a thread of the block), `64+4l` (a lane), `64-4t`; `0|512+4t` alternates with the iterations of a loop.
 //! `loop N` … `end` repeats what stands between.
-//! A verb acts for each warp in turn; `bar` of all warps also completes.
+//! A verb acts for each warp in turn; `bar` of all warps also completes. `cluster N` gives several blocks, whose warps are numbered through;
+//! `ld@1` names the shared memory of rank 1.
 
-use crate::check::{Checker, Listed, Listing, Policy};
+use crate::check::{Checker, End, Listed, Listing, Policy};
 use crate::event::{
-    Access, AccessKind, BarrierRole, CopyId, ElementCopies, Groups, Monitor, Ordering, Scope, Site,
-    Window,
+    Access, AccessKind, BarrierRole, Copy, CopyId, CopyKind, ElementCopies, Fence, FenceSpace,
+    Groups, MbarrierOp, Monitor, Ordering, Scope, Site, Window,
 };
 use crate::finding::Finding;
 use crate::launch::Dim3;
@@ -20,9 +21,10 @@ use crate::launch::Dim3;
 pub(super) struct Script {
     /// What it shows.
     pub(super) claim: String,
-    /// Names of all findings, sorted.
+    /// Names of all findings, sorted; advisories have a `~` in front.
     pub(super) expected: Vec<&'static str>,
     threads: u32,
+    cluster: u32,
     lines: Vec<Line>,
 }
 
@@ -58,6 +60,7 @@ impl Script {
                     claim,
                     expected,
                     threads: 64,
+                    cluster: 1,
                     lines: Vec::new(),
                 };
                 let mut start = None;
@@ -91,6 +94,7 @@ impl Script {
         match words {
             [] => {}
             ["block", count] => self.threads = number(count) as u32,
+            ["cluster", count] => self.cluster = number(count) as u32,
             [who, verb, rest @ ..] => {
                 let line = Line {
                     pc,
@@ -107,12 +111,13 @@ impl Script {
     }
 
     fn who(&self, who: &str) -> Vec<(u32, u32)> {
-        let full = |warp: u32| match self.threads - warp * 32 {
+        let warps = self.threads.div_ceil(32);
+        let full = |warp: u32| match self.threads - warp % warps * 32 {
             count @ 0..32 => (1 << count) - 1,
             _ => !0u32,
         };
         if who == "*" {
-            return (0..self.threads.div_ceil(32))
+            return (0..warps * self.cluster)
                 .map(|warp| (warp, full(warp)))
                 .collect();
         }
@@ -161,8 +166,6 @@ fn addresses(term: &str, warp: u32, iteration: usize) -> [u64; 32] {
     })
 }
 
-const SHARED: Window = Window::Shared { rank: 0 };
-
 /// Plays a script to a monitor, and returns what the checker says.
 pub(super) fn run(script: &Script) -> Vec<Finding> {
     let listing = Listing {
@@ -183,11 +186,12 @@ pub(super) fn run(script: &Script) -> Vec<Finding> {
             .iter()
             .any(|line| line.verb.starts_with("bulk")),
     };
+    let cluster = Dim3::from(script.cluster);
     let checker = Checker::new(
         listing,
-        Dim3::ONE,
+        cluster,
         script.threads.into(),
-        Dim3::ONE,
+        cluster,
         Policy::default(),
     );
     let mut monitor = checker.block(0);
@@ -205,78 +209,102 @@ pub(super) fn run(script: &Script) -> Vec<Finding> {
             monitor.barrier_complete(line.words.first().map_or(0, |id| number(id) as u32));
         }
     }
-    let report = monitor.finish();
+    let report = monitor.finish(End::Reached);
     checker.findings(vec![report])
 }
 
-fn step(monitor: &mut impl Monitor, site: Site, line: &Line, next: &mut CopyId) {
+fn step<M: Monitor>(monitor: &mut M, site: Site, line: &Line, next: &mut CopyId) {
     let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
-    let mut parts = line.verb.split('.');
-    let stem = parts.next().unwrap_or_default();
-    let mut access = |kind: AccessKind, window: Window| {
-        let mut ordering = Ordering::Weak;
-        let mut scope = Scope::Gpu;
-        for part in line.verb.split('.').skip(1) {
-            match part {
-                "relaxed" => ordering = Ordering::Relaxed,
-                "acquire" => ordering = Ordering::Acquire,
-                "release" => ordering = Ordering::Release,
-                "acqrel" => ordering = Ordering::AcqRel,
-                "cta" => scope = Scope::Cta,
-                other => panic!("`{other}` is no part of an access"),
-            }
+    let (verb, rank) = line.verb.split_once('@').unwrap_or((&line.verb, "0"));
+    let shared = Window::Shared {
+        rank: number(rank) as u16,
+    };
+    let stem = verb.split('.').next().unwrap_or_default();
+    let (ordering, scope) = strength(verb);
+    let place = |term: &str| addresses(term, site.warp, line.iteration);
+    let named = |name: &str| {
+        words
+            .iter()
+            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    };
+    let access = |monitor: &mut M, kind: AccessKind, window: Window| {
+        let access = Access {
+            window,
+            kind,
+            ordering: ordering.unwrap_or(Ordering::Weak),
+            scope,
+            bytes: number(words[1]) as u32,
+            addresses: &place(words[0]),
+        };
+        monitor.access(site, &access);
+    };
+    let object = |monitor: &mut M, op: MbarrierOp| {
+        for lane in (0..32).filter(|lane| site.mask >> lane & 1 == 1) {
+            monitor.mbarrier(site, lane, (shared, number(words[0])), op);
         }
-        let addresses = addresses(words[0], site.warp, line.iteration);
-        monitor.access(
-            site,
-            &Access {
-                window,
-                kind,
-                ordering,
-                scope,
-                bytes: number(words[1]) as u32,
-                addresses: &addresses,
-            },
-        );
     };
     match (stem, words.as_slice()) {
-        ("ld", [_, _]) => access(AccessKind::Read, SHARED),
-        ("st", [_, _]) => access(AccessKind::Write, SHARED),
-        ("atom", [_, _]) => access(AccessKind::Atomic, SHARED),
-        ("gld", [_, _]) => access(AccessKind::Read, Window::Global),
-        ("gst", [_, _]) => access(AccessKind::Write, Window::Global),
-        ("copy", [into, bytes, rest @ ..]) => {
+        ("ld", [_, _]) => access(monitor, AccessKind::Read, shared),
+        ("st", [_, _]) => access(monitor, AccessKind::Write, shared),
+        ("atom", [_, _]) => access(monitor, AccessKind::Atomic, shared),
+        ("red", [_, _]) => access(monitor, AccessKind::Reduction, shared),
+        ("gld", [_, _]) => access(monitor, AccessKind::Read, Window::Global),
+        ("gst", [_, _]) => access(monitor, AccessKind::Write, Window::Global),
+        ("gatom", [_, _]) => access(monitor, AccessKind::Atomic, Window::Global),
+        ("copy", [into, bytes, ..]) => {
             let bytes = number(bytes) as u32;
-            let named = |name: &str| {
-                rest.iter()
-                    .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
-            };
-            let source = addresses(
-                named("from").unwrap_or("1048576+16t"),
-                site.warp,
-                line.iteration,
-            );
             let read = named("reads").map_or(bytes, |reads| number(reads) as u32);
-            let into = addresses(into, site.warp, line.iteration);
             monitor.issue_elements(
                 site,
                 &ElementCopies {
                     first: *next,
                     rank: 0,
                     bytes,
-                    sources: &source,
+                    sources: &place(named("from").unwrap_or("1048576+16t")),
                     source_bytes: &[read; 32],
-                    destinations: &into,
+                    destinations: &place(into),
                 },
             );
             next.0 += site.mask.count_ones();
         }
+        ("bulk", [into, bytes, ..]) | ("bulkst", [into, bytes, ..]) => {
+            let load = stem == "bulk";
+            let here = place(into);
+            let there = place(named(if load { "from" } else { "to" }).unwrap_or("2097152"));
+            for lane in (0..32).filter(|lane| site.mask >> lane & 1 == 1) {
+                let (here, there) = (
+                    (shared, here[lane as usize]),
+                    (Window::Global, there[lane as usize]),
+                );
+                let copy = Copy {
+                    id: *next,
+                    lane,
+                    kind: if load {
+                        CopyKind::BulkLoad
+                    } else {
+                        CopyKind::BulkStore
+                    },
+                    source: Some(if load { there } else { here }),
+                    source_bytes: number(bytes) as u32,
+                    destination: if load { here } else { there },
+                    bytes: number(bytes) as u32,
+                    mbarrier: named("on").map(|offset| (shared, number(offset))),
+                };
+                monitor.issue(site, &copy);
+                next.0 += 1;
+            }
+        }
         ("commit", []) => monitor.commit(site, Groups::Element),
         ("wait", ["all"]) => monitor.wait(site, Groups::Element, None),
         ("wait", [pending]) => monitor.wait(site, Groups::Element, Some(number(pending) as u32)),
+        ("bulkcommit", []) => monitor.commit(site, Groups::Bulk { read: false }),
+        ("bulkwait", [pending]) => {
+            let read = verb.ends_with(".read");
+            monitor.wait(site, Groups::Bulk { read }, Some(number(pending) as u32));
+        }
         ("bar", rest) => {
             let id = rest.first().map_or(0, |id| number(id) as u32);
-            let role = if line.verb.ends_with("arrive") {
+            let role = if verb.ends_with("arrive") {
                 BarrierRole::Arrive
             } else {
                 BarrierRole::Sync
@@ -286,6 +314,66 @@ fn step(monitor: &mut impl Monitor, site: Site, line: &Line, next: &mut CopyId) 
         ("complete", [id]) => monitor.barrier_complete(number(id) as u32),
         ("warpsync", []) => monitor.warp_sync(site),
         ("exit", []) => monitor.exit(site),
+        ("clusterarrive", []) => {
+            monitor.cluster_arrive(site, ordering.unwrap_or(Ordering::Release));
+        }
+        ("clusterwait", []) => monitor.cluster_wait(site, Ordering::Acquire),
+        ("fence", [kind]) => monitor.fence(site, fence(kind, scope)),
+        ("init", [_, count]) => object(monitor, MbarrierOp::Init(number(count) as u32)),
+        ("inval", [_]) => object(monitor, MbarrierOp::Inval),
+        ("arrive", [_, ..]) => object(
+            monitor,
+            MbarrierOp::Arrive {
+                count: 1,
+                expect_tx: named("tx").map_or(0, |bytes| number(bytes) as u32),
+                drop: false,
+                ordering: ordering.unwrap_or(Ordering::Release),
+                scope,
+            },
+        ),
+        ("expect", [_, bytes]) => object(monitor, MbarrierOp::ExpectTx(number(bytes) as u32)),
+        ("copyarrive", [_]) => object(monitor, MbarrierOp::CopyArrive { noinc: false }),
+        ("waited", [_, phase]) => object(
+            monitor,
+            MbarrierOp::WaitDone {
+                phase: (*phase != "-").then(|| number(phase)),
+                ordering: ordering.unwrap_or(Ordering::Acquire),
+                scope,
+            },
+        ),
+        ("phase", [offset, phase]) => {
+            monitor.mbarrier_complete((shared, number(offset)), number(phase));
+        }
         _ => panic!("cannot play `{} {}`", line.verb, line.words.join(" ")),
+    }
+}
+
+/// Ordering and scope from the words of a verb.
+fn strength(verb: &str) -> (Option<Ordering>, Scope) {
+    let mut ordering = None;
+    let mut scope = Scope::Gpu;
+    for part in verb.split('.').skip(1) {
+        match part {
+            "relaxed" => ordering = Some(Ordering::Relaxed),
+            "acquire" => ordering = Some(Ordering::Acquire),
+            "release" => ordering = Some(Ordering::Release),
+            "acqrel" => ordering = Some(Ordering::AcqRel),
+            "cta" => scope = Scope::Cta,
+            "cluster" => scope = Scope::Cluster,
+            "arrive" | "read" => {}
+            other => panic!("`{other}` is no part of `{verb}`"),
+        }
+    }
+    (ordering, scope)
+}
+
+fn fence(kind: &str, scope: Scope) -> Fence {
+    match kind {
+        "acqrel" => Fence::Memory(Ordering::AcqRel, scope),
+        "proxy" => Fence::ProxyAsync(None),
+        "proxy.global" => Fence::ProxyAsync(Some(FenceSpace::Global)),
+        "proxy.shared" => Fence::ProxyAsync(Some(FenceSpace::SharedCta)),
+        "init" => Fence::MbarrierInit,
+        other => panic!("`{other}` is no fence"),
     }
 }
