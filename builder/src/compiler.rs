@@ -80,23 +80,84 @@ impl Compiler {
     /// # Errors
     /// [`BuildError::NoCompiler`] lists what was looked at and the command that mends it.
     pub fn find(crate_dir: &Path) -> Result<Self, BuildError> {
-        if let Some(named) = env::var_os(COMPILER_VARIABLE).filter(|value| !value.is_empty()) {
-            return Self::probe(Path::new(&named), crate_dir, Origin::Variable).map_err(|looked| {
-                BuildError::NoCompiler {
+        Search::of_this_process().find(crate_dir)
+    }
+
+    /// Takes `rustc` as the device compiler, if it will do.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn probe(rustc: &Path, crate_dir: &Path, origin: Origin) -> Result<Self, Looked> {
+        Search::of_this_process().probe(rustc, crate_dir, origin)
+    }
+
+    /// The crates that the library depends on, where the compiler's source brings them: a build then needs no network.
+    #[must_use]
+    pub fn vendor(&self) -> Option<PathBuf> {
+        let vendor = self.library.join("vendor");
+        vendor.is_dir().then_some(vendor)
+    }
+
+    /// The cargo to build with: the one that runs us, else the one beside the compiler, else the one on the path.
+    #[must_use]
+    pub fn cargo(&self) -> PathBuf {
+        if let Some(cargo) = env::var_os("CARGO") {
+            return cargo.into();
+        }
+        let beside = self.rustc.with_file_name("cargo");
+        if self.origin != Origin::Debian && beside.is_file() {
+            beside
+        } else {
+            "cargo".into()
+        }
+    }
+}
+
+/// Where to look.
+#[derive(Clone, Debug, Default)]
+struct Search {
+    /// What [`COMPILER_VARIABLE`] says.
+    named: Option<PathBuf>,
+    /// The rustc that cargo itself would run.
+    active: PathBuf,
+    /// Debian's.
+    debian: PathBuf,
+    /// What the compilers are told besides this process's environment.
+    variables: Vec<(&'static str, OsString)>,
+}
+
+impl Search {
+    fn of_this_process() -> Self {
+        Self {
+            named: env::var_os(COMPILER_VARIABLE)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from),
+            // Cargo names it for build scripts. Where it is rustup's proxy, it obeys `cargo +NAME` and the toolchain file.
+            active: env::var_os("RUSTC")
+                .unwrap_or_else(|| "rustc".into())
+                .into(),
+            debian: DEBIAN_RUSTC.into(),
+            variables: Vec::new(),
+        }
+    }
+
+    fn find(&self, crate_dir: &Path) -> Result<Compiler, BuildError> {
+        if let Some(named) = &self.named {
+            return self
+                .probe(named, crate_dir, Origin::Variable)
+                .map_err(|looked| BuildError::NoCompiler {
                     looked: vec![looked],
                     remedy: format!(
                         "unset {COMPILER_VARIABLE}, or let it name a rustc with its library source"
                     ),
-                }
-            });
+                });
         }
-        let active = active_rustc();
         let mut looked = Vec::new();
         for (rustc, origin) in [
-            (active.as_path(), Origin::Active),
-            (Path::new(DEBIAN_RUSTC), Origin::Debian),
+            (&self.active, Origin::Active),
+            (&self.debian, Origin::Debian),
         ] {
-            match Self::probe(rustc, crate_dir, origin) {
+            match self.probe(rustc, crate_dir, origin) {
                 Ok(compiler) => return Ok(compiler),
                 Err(why) => looked.push(why),
             }
@@ -107,32 +168,13 @@ impl Compiler {
         })
     }
 
-    /// Takes `rustc` as the device compiler, if it will do.
-    ///
-    /// # Errors
-    /// What it lacks.
-    pub fn probe(rustc: &Path, crate_dir: &Path, origin: Origin) -> Result<Self, Looked> {
+    fn probe(&self, rustc: &Path, crate_dir: &Path, origin: Origin) -> Result<Compiler, Looked> {
         let fail = |why: String| Looked {
             what: rustc.display().to_string(),
             why,
         };
         let ask = |program: &Path, arguments: &[&str]| {
-            // RUSTC_BOOTSTRAP would make `-vV` no different, but a wrapper might look at it; the question is asked as plainly as possible.
-            let output = Command::new(program)
-                .args(arguments)
-                .current_dir(crate_dir)
-                .output()
-                .map_err(|error| fail(format!("cannot be run: {error}")))?;
-            if output.status.success() {
-                Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-            } else {
-                let text = String::from_utf8_lossy(&output.stderr);
-                Err(fail(format!(
-                    "`{}` failed: {}",
-                    arguments.join(" "),
-                    text.lines().next().unwrap_or("no message")
-                )))
-            }
+            self.ask(program, crate_dir, arguments).map_err(fail)
         };
         let sysroot = PathBuf::from(ask(rustc, &["--print", "sysroot"])?.trim());
         let identity = ask(rustc, &["-vV"])?;
@@ -158,18 +200,16 @@ impl Compiler {
         } else {
             rustc.to_owned()
         };
-        ask(
+        let cpus = ask(
             &inner,
             &["--print", "target-cpus", "--target", DEVICE_TARGET],
-        )
-        .ok()
-        .filter(|cpus| cpus.contains("sm_80"))
-        .ok_or_else(|| {
-            fail(format!(
+        );
+        if !cpus.is_ok_and(|cpus| cpus.contains("sm_80")) {
+            return Err(fail(format!(
                 "{release} was built without the target {DEVICE_TARGET}"
-            ))
-        })?;
-        Ok(Self {
+            )));
+        }
+        Ok(Compiler {
             rustc: inner,
             identity,
             release,
@@ -178,37 +218,26 @@ impl Compiler {
         })
     }
 
-    /// The crates that the library depends on, where the compiler's source brings them: a build then needs no network.
-    #[must_use]
-    pub fn vendor(&self) -> Option<PathBuf> {
-        let vendor = self.library.join("vendor");
-        vendor.is_dir().then_some(vendor)
-    }
-
-    /// The cargo to build with: the one that runs us, else the one beside the compiler, else the one on the path.
-    #[must_use]
-    pub fn cargo(&self) -> PathBuf {
-        if let Some(cargo) = env::var_os("CARGO") {
-            return cargo.into();
+    /// What a compiler answers on standard output.
+    fn ask(&self, rustc: &Path, crate_dir: &Path, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(rustc);
+        command
+            .args(arguments)
+            .current_dir(crate_dir)
+            .envs(self.variables.iter().cloned());
+        let output = command
+            .output()
+            .map_err(|error| format!("cannot be run: {error}"))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let beside = self.rustc.with_file_name("cargo");
-        if self.origin != Origin::Debian && beside.is_file() {
-            beside
-        } else {
-            "cargo".into()
-        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        Err(format!(
+            "`{}` failed: {}",
+            arguments.join(" "),
+            text.lines().next().unwrap_or("no message")
+        ))
     }
-}
-
-/// The rustc of the active toolchain: the one beside the cargo that runs us, so that `cargo +NAME` is obeyed, else the one that cargo names for build scripts, else the one on the path.
-fn active_rustc() -> PathBuf {
-    let beside = env::var_os("CARGO").map(|cargo| PathBuf::from(cargo).with_file_name("rustc"));
-    if let Some(rustc) = beside.filter(|path| path.is_absolute() && path.is_file()) {
-        return rustc;
-    }
-    env::var_os("RUSTC")
-        .unwrap_or_else(|| OsString::from("rustc"))
-        .into()
 }
 
 /// The one command that gives this machine a device compiler.
@@ -239,3 +268,6 @@ fn major_minor(release: &str) -> Option<(u32, u32)> {
     let mut parts = release.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,6 +138,24 @@ fn a_crate_without_any_settings_builds_and_is_rebuilt_only_when_it_changes() {
 }
 
 #[test]
+fn builds_at_the_same_time_do_not_disturb_each_other() {
+    let small = Small::new();
+    let (results, compiled): (Vec<String>, Vec<usize>) = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| small.build())).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .unzip()
+    });
+    assert!(results.iter().all(|text| *text == results[0]));
+    assert_eq!(
+        compiled.iter().sum::<usize>(),
+        1,
+        "one builds, the others wait and find it done"
+    );
+}
+
+#[test]
 fn features_build_side_by_side() {
     let small = Small::new();
     let (plain, _) = small.build();
