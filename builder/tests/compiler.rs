@@ -138,12 +138,12 @@ fn a_toolchain_with_its_source_builds_a_crate() {
     fs::create_dir_all(kernels.join("src")).expect("created");
     fs::write(
         kernels.join("Cargo.toml"),
-        "[package]\nname = \"k\"\nedition = \"2024\"\n",
+        "[package]\nname = \"k\"\nedition = \"2024\"\n[workspace]\n",
     )
     .expect("written");
     let source = "#![no_std]\n#[panic_handler]\nfn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n#[unsafe(export_name = \"k\")]\nextern \"ptx-kernel\" fn k() {}\n";
     fs::write(kernels.join("src/lib.rs"), source).expect("written");
-    let built = Builder::new(&kernels)
+    let built = Builder::new(kernels)
         .targets([Target::SM_90A])
         .expect_entries(["k"])
         .work_dir(folder.join("work"))
