@@ -122,6 +122,9 @@ pub enum Type {
     E5M2x2,
     U16x2,
     S16x2,
+    U4,
+    S4,
+    B1,
     Pred,
 }
 

@@ -20,6 +20,7 @@ mod lexer;
 mod parser;
 mod print;
 mod retain;
+pub mod table;
 pub mod uses;
 mod words;
 

@@ -31,6 +31,9 @@ const TYPES: &[(Type, &str, u32)] = &[
     (Type::E5M2x2, "e5m2x2", 16),
     (Type::U16x2, "u16x2", 32),
     (Type::S16x2, "s16x2", 32),
+    (Type::U4, "u4", 4),
+    (Type::S4, "s4", 4),
+    (Type::B1, "b1", 1),
     (Type::Pred, "pred", 1),
 ];
 

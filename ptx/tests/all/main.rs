@@ -6,3 +6,4 @@ mod graph;
 mod properties;
 mod real_files;
 mod retain;
+mod table;
