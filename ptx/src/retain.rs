@@ -66,21 +66,31 @@ impl Module {
     /// Drops every function and variable that the entry does not reach, through calls, addresses and initialisers.
     ///
     /// Debug sections go too, as they name labels of what is dropped; `.debug_str` stays, because `.loc` refers to it.
+    /// With them goes the target's word `debug`, by which the assembler would ask for them.
     ///
     /// # Errors
     /// No entry has this name; the module is then as before.
     pub fn retain_entry(&mut self, name: &str) -> Result<(), UnknownEntry> {
         self.entry(name)?;
         let reached = self.reached_from(name);
+        let mut debug_dropped = false;
         self.items.retain(|item| match item {
             Item::Variable(variable) => reached.contains(&variable.name),
             Item::Function(function) => reached.contains(&function.name),
             Item::File { .. } => true,
-            Item::Other { text, .. } => match alias(text) {
-                Some((from, _)) => reached.contains(from),
-                None => !text.starts_with(".section") || section_name(text) == Some(".debug_str"),
+            Item::Other { text, .. } => match (alias(text), section_name(text)) {
+                (Some((from, _)), _) => reached.contains(from),
+                (_, Some(section)) if section != ".debug_str" => {
+                    debug_dropped = true;
+                    false
+                }
+                _ => true,
             },
         });
+        if debug_dropped {
+            // The assembler insists on the sections where the target promises them.
+            self.target.retain(|word| word != "debug");
+        }
         Ok(())
     }
 

@@ -25,91 +25,135 @@ pub(super) type Operands<'a> = Vec<(&'static str, &'a Operand)>;
 pub(super) fn compare<'a>(
     pattern: &Pattern,
     instruction: &'a Instruction,
-) -> Result<(Modifiers, Operands<'a>), Mismatch> {
-    let modifiers = compare_modifiers(&pattern.steps, instruction)?;
-    let words = &instruction.modifiers;
-    // Operands count more than any number of modifiers.
-    let operands = compare_operands(&pattern.operands, &instruction.operands, &modifiers, words)
-        .map_err(|failure| {
-            let number = failure.at + 1;
-            let got = match instruction.operands.get(failure.at) {
-                Some(operand) => format!("`{operand}` as operand {number}"),
-                None if failure.at == 1 => "1 operand".to_owned(),
-                None => format!("{} operands", instruction.operands.len()),
-            };
-            Mismatch {
-                progress: MAX_WORDS + number,
-                got,
-                expected: failure.expected,
-            }
-        })?;
-    Ok((modifiers, operands))
+) -> Option<(Modifiers, Operands<'a>)> {
+    let modifiers = sort_modifiers(&pattern.steps, instruction)?;
+    let mut chosen = Vec::with_capacity(instruction.operands.len());
+    let mut fit = Fit {
+        operands: &instruction.operands,
+        modifiers: &modifiers,
+        words: &instruction.modifiers,
+        failure: None,
+    };
+    fit.rest(&pattern.operands, 0, &mut chosen)
+        .then_some((modifiers, chosen))
 }
 
-fn compare_modifiers(steps: &[Step], instruction: &Instruction) -> Result<Modifiers, Mismatch> {
+/// Says why [`compare`] found nothing. It is apart from it, so that a comparison that fails costs no words.
+pub(super) fn explain(pattern: &Pattern, instruction: &Instruction) -> Mismatch {
+    let Some(modifiers) = sort_modifiers(&pattern.steps, instruction) else {
+        return explain_modifiers(&pattern.steps, &instruction.modifiers);
+    };
+    let operands = &instruction.operands;
+    let failure = Some(Failure {
+        at: 0,
+        expected: Vec::new(),
+    });
+    let mut fit = Fit {
+        operands,
+        modifiers: &modifiers,
+        words: &instruction.modifiers,
+        failure,
+    };
+    fit.rest(&pattern.operands, 0, &mut Vec::new());
+    let Failure { at, expected } = fit.failure.unwrap_or_default();
+    let got = match operands.get(at) {
+        Some(operand) => format!("`{operand}` as operand {}", at + 1),
+        None if operands.len() == 1 => "1 operand".to_owned(),
+        None => format!("{} operands", operands.len()),
+    };
+    // Operands count more than any number of modifiers.
+    Mismatch {
+        progress: MAX_WORDS + at + 1,
+        got,
+        expected,
+    }
+}
+
+fn sort_modifiers(steps: &[Step], instruction: &Instruction) -> Option<Modifiers> {
     let words = &instruction.modifiers;
+    if words.len() > MAX_WORDS {
+        return None;
+    }
     let mut modifiers = Modifiers::default();
+    let mut used = 0_u64;
+    for step in steps {
+        match assign(step, words, used) {
+            Ok(taken) => {
+                for (spec, at) in step.words.iter().zip(taken) {
+                    modifiers.take(spec.slot, &words[at]);
+                    used |= 1 << at;
+                }
+            }
+            Err(_) if step.optional => {}
+            Err(_) => return None,
+        }
+    }
+    if instruction.opcode == "bar" {
+        modifiers.set(Flag::Aligned);
+    }
+    (used.count_ones() as usize == words.len()).then_some(modifiers)
+}
+
+/// The longest group of words that stand together.
+pub(super) const MAX_GROUP: usize = 2;
+
+/// The word that each specification of a step takes, out of those that are not used; or the one that finds none.
+fn assign<'p>(
+    step: &'p Step,
+    words: &[String],
+    mut used: u64,
+) -> Result<[usize; MAX_GROUP], &'p WordSpec> {
+    let mut taken = [0; MAX_GROUP];
+    for (spec, place) in step.words.iter().zip(&mut taken) {
+        *place = (0..words.len())
+            .find(|&at| used >> at & 1 == 0 && spec.fits(&words[at]))
+            .ok_or(spec)?;
+        used |= 1 << *place;
+    }
+    Ok(taken)
+}
+
+fn explain_modifiers(steps: &[Step], words: &[String]) -> Mismatch {
     if words.len() > MAX_WORDS {
         let got = format!("{} modifiers", words.len());
-        return Err(Mismatch {
+        return Mismatch {
             progress: 0,
             got,
             expected: vec![format!("at most {MAX_WORDS}")],
-        });
+        };
     }
     let mut used = 0_u64;
     let mut missing = Vec::new();
     let mut left_out = Vec::new();
     for step in steps {
-        let mut taken = used;
-        let mut found = Vec::with_capacity(step.words.len());
-        for spec in &step.words {
-            let word = (0..words.len()).find(|&at| taken >> at & 1 == 0 && spec.fits(&words[at]));
-            if let Some(at) = word {
-                taken |= 1 << at;
-                found.push((spec, at));
-            } else {
-                let list = if step.optional {
-                    &mut left_out
-                } else {
-                    &mut missing
-                };
-                list.push(describe_word(spec));
-            }
-        }
-        if found.len() == step.words.len() {
-            used = taken;
-            for (spec, at) in found {
-                modifiers.take(spec.slot, &words[at]);
-            }
+        match assign(step, words, used) {
+            Ok(taken) => step
+                .words
+                .iter()
+                .zip(taken)
+                .for_each(|(_, at)| used |= 1 << at),
+            Err(spec) if step.optional => left_out.push(describe_word(spec)),
+            Err(spec) => missing.push(describe_word(spec)),
         }
     }
     let unused = (0..words.len()).find(|&at| used >> at & 1 == 0);
-    if missing.is_empty() && unused.is_none() {
-        if instruction.opcode == "bar" {
-            modifiers.set(Flag::Aligned);
-        }
-        return Ok(modifiers);
-    }
     let got = unused.map_or_else(
         || "no such modifier".to_owned(),
         |at| format!("`.{}`", words[at]),
     );
-    let expected = if missing.is_empty() {
+    let mut expected = if missing.is_empty() {
         left_out
     } else {
         missing
     };
-    let expected = if expected.is_empty() {
-        vec!["no further modifier".to_owned()]
-    } else {
-        expected
-    };
-    Err(Mismatch {
+    if expected.is_empty() {
+        expected.push("no further modifier".to_owned());
+    }
+    Mismatch {
         progress: used.count_ones() as usize,
         got,
         expected,
-    })
+    }
 }
 
 fn describe_word(spec: &WordSpec) -> String {
@@ -124,79 +168,76 @@ fn describe_word(spec: &WordSpec) -> String {
 }
 
 /// The operand that does not fit, and what would.
+#[derive(Default)]
 struct Failure {
     at: usize,
     expected: Vec<String>,
 }
 
-/// Fits operands to their places. Optional ones are taken where possible and left out where that lets the rest fit.
-fn compare_operands<'a>(
-    specs: &[OperandSpec],
+/// Fits operands to their places. Optional ones are taken where possible, and left out where that lets the rest fit.
+struct Fit<'a, 'm> {
     operands: &'a [Operand],
-    modifiers: &Modifiers,
-    words: &[String],
-) -> Result<Operands<'a>, Failure> {
-    let mut best = Failure {
-        at: 0,
-        expected: Vec::new(),
-    };
-    let mut chosen = Vec::with_capacity(operands.len());
-    if fit(specs, operands, 0, modifiers, words, &mut chosen, &mut best) {
-        Ok(chosen)
-    } else {
-        Err(best)
-    }
+    modifiers: &'m Modifiers,
+    words: &'m [String],
+    /// The furthest failure, where it is asked for.
+    failure: Option<Failure>,
 }
 
-fn fit<'a>(
-    specs: &[OperandSpec],
-    operands: &'a [Operand],
-    at: usize,
-    modifiers: &Modifiers,
-    words: &[String],
-    chosen: &mut Operands<'a>,
-    best: &mut Failure,
-) -> bool {
-    let Some((spec, rest)) = specs.split_first() else {
-        if at < operands.len() {
-            note(best, at, "no further operand".to_owned());
-        }
-        return at == operands.len();
-    };
-    // A tied operand is there exactly when its modifier is.
-    let (may_take, may_skip) = match spec.tied {
-        Some(tie) => {
-            let tied = words.iter().any(|word| is_tie(tie, word));
-            (tied, !tied)
-        }
-        None => (true, spec.optional),
-    };
-    if may_take {
-        match operands
-            .get(at)
-            .filter(|operand| accepts(spec.accept, operand, modifiers))
-        {
-            Some(operand) => {
-                chosen.push((spec.name, operand));
-                if fit(rest, operands, at + 1, modifiers, words, chosen, best) {
-                    return true;
-                }
-                chosen.pop();
+impl<'a> Fit<'a, '_> {
+    fn rest(&mut self, specs: &[OperandSpec], at: usize, chosen: &mut Operands<'a>) -> bool {
+        let Some((spec, rest)) = specs.split_first() else {
+            if at < self.operands.len() {
+                self.fail(at, || "no further operand".to_owned());
             }
-            None => note(best, at, describe_operand(spec, modifiers)),
-        }
-    }
-    may_skip && fit(rest, operands, at, modifiers, words, chosen, best)
-}
-
-fn note(best: &mut Failure, at: usize, expected: String) {
-    if at > best.at || best.expected.is_empty() {
-        *best = Failure {
-            at,
-            expected: vec![expected],
+            return at == self.operands.len();
         };
-    } else if at == best.at && !best.expected.contains(&expected) {
-        best.expected.push(expected);
+        // A tied operand is there exactly when its modifier is.
+        let (may_take, may_skip) = match spec.tied {
+            Some(tie) => {
+                let tied = self.words.iter().any(|word| is_tie(tie, word));
+                (tied, !tied)
+            }
+            None => (true, spec.optional),
+        };
+        if may_take {
+            match self
+                .operands
+                .get(at)
+                .filter(|operand| accepts(spec.accept, operand, self.modifiers))
+            {
+                Some(operand) => {
+                    chosen.push((spec.name, operand));
+                    if self.rest(rest, at + 1, chosen) {
+                        return true;
+                    }
+                    chosen.pop();
+                }
+                None => {
+                    let modifiers = self.modifiers;
+                    self.fail(at, || describe_operand(spec, modifiers));
+                }
+            }
+        }
+        may_skip && self.rest(rest, at, chosen)
+    }
+
+    fn fail(&mut self, at: usize, expected: impl FnOnce() -> String) {
+        let Some(failure) = &mut self.failure else {
+            return;
+        };
+        if at < failure.at {
+            return;
+        }
+        if at > failure.at {
+            *failure = Failure {
+                at,
+                expected: Vec::new(),
+            };
+        }
+        let expected = expected();
+        if !failure.expected.contains(&expected) {
+            failure.expected.push(expected);
+        }
     }
 }
 

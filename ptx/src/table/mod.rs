@@ -140,33 +140,32 @@ pub fn identify(instruction: &Instruction) -> Result<Matched<'_>, FormError> {
             "an opcode of the instruction table".to_owned(),
         ));
     };
+    for Entry { row, form, pattern } in entries {
+        if let Some((modifiers, operands)) = matching::compare(pattern, instruction) {
+            return Ok(Matched {
+                op: row.op,
+                row,
+                form,
+                modifiers,
+                operands,
+            });
+        }
+    }
     let mut nearest = matching::Mismatch {
         progress: 0,
         got: String::new(),
         expected: Vec::new(),
     };
     for entry in entries {
-        match matching::compare(&entry.pattern, instruction) {
-            Ok((modifiers, operands)) => {
-                return Ok(Matched {
-                    op: entry.row.op,
-                    row: entry.row,
-                    form: entry.form,
-                    modifiers,
-                    operands,
-                });
-            }
-            Err(mismatch) if mismatch.progress > nearest.progress || nearest.got.is_empty() => {
-                nearest = mismatch
-            }
-            Err(mismatch) if mismatch.progress == nearest.progress => {
-                let new = mismatch
-                    .expected
-                    .into_iter()
-                    .filter(|expected| !nearest.expected.contains(expected));
-                nearest.expected.extend(new.collect::<Vec<_>>());
-            }
-            Err(_) => {}
+        let mismatch = matching::explain(&entry.pattern, instruction);
+        if mismatch.progress > nearest.progress || nearest.got.is_empty() {
+            nearest = mismatch;
+        } else if mismatch.progress == nearest.progress {
+            let new = mismatch
+                .expected
+                .into_iter()
+                .filter(|expected| !nearest.expected.contains(expected));
+            nearest.expected.extend(new.collect::<Vec<_>>());
         }
     }
     let more = if nearest.expected.len() > MAX_LISTED {

@@ -85,9 +85,10 @@ pub(super) struct WordSpec {
 
 impl WordSpec {
     pub(super) fn fits(&self, word: &str) -> bool {
+        let wide = self.slot == Some(Slot::Shape);
         self.words
             .iter()
-            .any(|known| known == word || is_wide_shape(known, word))
+            .any(|known| known == word || wide && is_wide_shape(known, word))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::matching::MAX_GROUP;
 use super::modifiers::{Slot, natural};
 use super::notation::{Kind, OperandSpec, Pattern, kind, read};
 use super::{Flag, Form, Mode, Op, Row, StateSpace, identify, rows};
@@ -124,6 +125,20 @@ fn every_form_is_reached_by_its_own_instructions() {
                 .unwrap_or_else(|error| panic!("{}: {instruction}: {error}", form.syntax));
             assert_eq!(matched.op, row.op, "{}: {instruction}", form.syntax);
         }
+    }
+}
+
+#[test]
+fn groups_are_as_short_as_the_comparison_takes_them() {
+    for (_, form, pattern) in forms() {
+        assert!(
+            pattern
+                .steps
+                .iter()
+                .all(|step| step.words.len() <= MAX_GROUP),
+            "{}",
+            form.syntax
+        );
     }
 }
 

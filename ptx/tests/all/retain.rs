@@ -5,7 +5,7 @@ use nstage_ptx::parse;
 
 const TEXT: &str = r#"
 .version 8.0
-.target sm_80
+.target sm_80, debug
 .file 1 "a.rs"
 .section .debug_info { .b8 1 }
 .section .debug_str
@@ -65,6 +65,7 @@ fn what_an_entry_reaches_stays() {
         let always = [".file", ".section .debug_str", ".pragma \"nounroll\";"];
         assert_eq!(names(&module)[..3], always, "{entry}");
         assert_eq!(names(&module)[3..], *expected, "{entry}");
+        assert_eq!(module.target, ["sm_80"], "{entry}");
     }
 }
 
