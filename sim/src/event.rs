@@ -273,6 +273,9 @@ pub trait Monitor {
     /// A fence.
     #[inline(always)]
     fn fence(&mut self, site: Site, fence: Fence) {}
+    /// Every thread that is left waits, and nothing can end that.
+    #[inline(always)]
+    fn stuck(&mut self) {}
     /// The lanes are done.
     #[inline(always)]
     fn exit(&mut self, site: Site) {}

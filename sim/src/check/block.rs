@@ -1,16 +1,19 @@
 //! Watches one block: turns events into knowledge, records and hazards.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::event::{
     Access, AccessKind, BarrierRole, Copy, CopyKind, ElementCopies, Fence, Groups, MbarrierOp,
-    Monitor, Ordering, Pc, Site, Window,
+    Monitor, Ordering, Pc, Scope, Site, Window,
 };
 use crate::finding::Class;
 
 use super::Checker;
+use super::clock::Knowledge;
 use super::copies::{Batches, Sequences};
-use super::fences::{Fences, Strong, acquires, releases};
+use super::fences::{Fences, Outside, Strong, acquires, releases};
+use super::global::Found;
 use super::hazard::{Deed, Hazard, Place, Suspect, ThreadId, outstanding};
 use super::ledger::Ledger;
 use super::lines::{by_number, each_line, each_line_of_run};
@@ -20,28 +23,21 @@ use super::shadow::{self, GlobalLines};
 use super::tally::WaitTally;
 use super::threads::Threads;
 
-/// What one block's monitor found; the checker puts the blocks together.
+/// What the monitor of one group of blocks found; the checker puts the groups together.
 #[derive(Debug)]
 pub struct BlockReport {
-    pub(crate) first_block: u64,
+    pub(crate) group: u32,
     pub(crate) hazards: Vec<(Hazard, u64)>,
     pub(crate) waits: BTreeMap<Pc, WaitTally>,
-}
-
-/// How the blocks under one monitor came to their end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Every thread exited, or all wait for what cannot come.
-    Reached,
-    /// The run was stopped before: a trap, a fault, something not modelled, a budget.
-    Stopped,
 }
 
 /// Watches one block, or all blocks of one cluster.
 #[derive(Debug)]
 pub struct BlockMonitor<'a> {
     pub(super) checker: &'a Checker,
-    first_block: u64,
+    pub(super) group: u32,
+    /// How many releases of this group other groups could see.
+    pub(super) era: u32,
     pub(super) threads: Threads,
     pub(super) batches: Batches,
     pub(super) sequences: Vec<Sequences>,
@@ -51,38 +47,78 @@ pub struct BlockMonitor<'a> {
     pub(super) global: GlobalLines,
     pub(super) ledger: Ledger,
     waits: BTreeMap<Pc, WaitTally>,
+    stuck: bool,
+    /// Strong reads of global memory whose value the executor has not fetched yet: who, where, and how.
+    fetching: Vec<(Suspect, u64, Ordering, Scope)>,
 }
 
 impl<'a> BlockMonitor<'a> {
-    pub(crate) fn new(checker: &'a Checker, first_block: u64) -> Self {
+    pub(crate) fn new(checker: &'a Checker, group: u32) -> Self {
         let warps = checker.shape.warps();
         Self {
             checker,
-            first_block,
+            group,
+            era: 0,
             threads: Threads::new((0..warps).map(|warp| checker.shape.lanes_of(warp))),
             batches: Batches::default(),
             sequences: (0..warps).map(|_| Sequences::default()).collect(),
             objects: Objects::default(),
             fences: Fences::default(),
-            shared: (0..checker.shape.cluster)
+            shared: (0..checker.shape.blocks())
                 .map(|_| shadow::Window::default())
                 .collect(),
             global: GlobalLines::default(),
             ledger: Ledger::default(),
             waits: BTreeMap::new(),
+            stuck: false,
+            fetching: Vec::new(),
         }
     }
 
     /// Ends the watch.
     #[must_use]
-    pub fn finish(mut self, end: End) -> BlockReport {
-        if end == End::Reached {
+    pub fn finish(mut self) -> BlockReport {
+        // A group that was stopped had no chance to deliver what it announced.
+        if self.stuck || self.threads.have_exited() {
             self.judge_unfinished_phases();
         }
+        self.global.hand_over(&self.checker.global, &self.batches);
         BlockReport {
-            first_block: self.first_block,
+            group: self.group,
             hazards: self.ledger.into_list(),
             waits: self.waits,
+        }
+    }
+
+    /// Takes along what strong reads of global memory found.
+    ///
+    /// A read is told before its value is fetched, and another block may write in between; so what it finds is looked up at the event after it.
+    #[cold]
+    fn fetched(&mut self) {
+        for (suspect, address, ordering, scope) in std::mem::take(&mut self.fetching) {
+            let (warp, lane) = (
+                u32::from(suspect.thread.warp),
+                u32::from(suspect.thread.lane),
+            );
+            match self.checker.global.observe(address, self.group, scope) {
+                Found::Nothing => {}
+                Found::Knowledge(foreign) => {
+                    let known = Arc::new(Knowledge {
+                        foreign: Some(foreign),
+                        ..Knowledge::default()
+                    });
+                    if acquires(ordering) {
+                        self.threads.acquire(warp, 1 << lane, &known);
+                    } else {
+                        self.fences.hold(warp, lane, &known);
+                    }
+                }
+                Found::TooNarrow => self.ledger.add(Hazard {
+                    place: Some(Place::Global),
+                    bytes: address..address + 4,
+                    ..Hazard::about(Class::NarrowScope, suspect)
+                }),
+            }
         }
     }
 
@@ -97,33 +133,41 @@ impl<'a> BlockMonitor<'a> {
     /// Hands knowledge over through memory, and reports scopes that are too narrow for that.
     fn strong_access(&mut self, site: Site, access: &Access<'_>, place: Place, deed: Deed) {
         let block = (site.warp / self.checker.shape.block_warps()) as u16;
+        let observes = deed.reads() && access.kind != AccessKind::Reduction;
         for lane in lanes(site.mask) {
+            let address = access.addresses[lane as usize];
+            let suspect = Suspect {
+                pc: site.pc,
+                thread: ThreadId {
+                    warp: site.warp as u16,
+                    lane: lane as u8,
+                },
+                deed,
+                group: None,
+            };
+            if place == Place::Global && observes {
+                self.fetching
+                    .push((suspect, address, access.ordering, access.scope));
+            }
             let strong = Strong {
-                at: (place, access.addresses[lane as usize]),
-                observes: deed.reads() && access.kind != AccessKind::Reduction,
+                at: (place, address),
+                observes,
                 continues: deed == Deed::Atomic,
                 writes: deed.writes(),
                 ordering: access.ordering,
                 scope: access.scope,
             };
+            let outside = Outside {
+                shadow: &self.checker.global,
+                group: self.group,
+                era: &mut self.era,
+            };
             let who = (site.warp, lane, block);
-            if self.fences.access(&mut self.threads, who, strong) {
-                let from = access.addresses[lane as usize];
+            if self.fences.access(&mut self.threads, who, strong, outside) {
                 self.ledger.add(Hazard {
                     place: Some(place),
-                    bytes: from..from + u64::from(access.bytes),
-                    ..Hazard::about(
-                        Class::NarrowScope,
-                        Suspect {
-                            pc: site.pc,
-                            thread: ThreadId {
-                                warp: site.warp as u16,
-                                lane: lane as u8,
-                            },
-                            deed,
-                            group: None,
-                        },
-                    )
+                    bytes: address..address + u64::from(access.bytes),
+                    ..Hazard::about(Class::NarrowScope, suspect)
                 });
             }
         }
@@ -132,6 +176,9 @@ impl<'a> BlockMonitor<'a> {
 
 impl Monitor for BlockMonitor<'_> {
     fn access(&mut self, site: Site, access: &Access<'_>) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         if site.mask == 0 {
             return;
         }
@@ -155,12 +202,16 @@ impl Monitor for BlockMonitor<'_> {
             }
             self.touch(place, line, record, deed, None);
         });
-        if strong && (releases(access.ordering) || !self.fences.is_idle()) {
+        let alone = place != Place::Global && self.fences.is_idle() && !releases(access.ordering);
+        if strong && !alone {
             self.strong_access(site, access, place, deed);
         }
     }
 
     fn issue(&mut self, site: Site, copy: &Copy) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         let mask = 1 << copy.lane;
         let site = Site { mask, ..site };
         let now = self.threads.event();
@@ -212,6 +263,9 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn issue_elements(&mut self, site: Site, copies: &ElementCopies<'_>) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         let now = self.threads.event();
         let warp = site.warp as usize;
         let running = *self.sequences[warp].element.running();
@@ -258,7 +312,14 @@ impl Monitor for BlockMonitor<'_> {
             sequence.commit(site.mask);
         }
         let allowed = pending.unwrap_or(0);
-        let effect = sequence.wait(&mut self.batches, site.pc, site.mask, groups, allowed, now);
+        let effect = sequence.wait(
+            &mut self.batches,
+            site.pc,
+            site.mask,
+            groups,
+            allowed,
+            (now, self.era),
+        );
         if !effect.used {
             return;
         }
@@ -283,6 +344,9 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn barrier_arrive(&mut self, site: Site, id: u32, role: BarrierRole, _threads: u32) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         self.threads
             .barrier_arrive(id, site, role == BarrierRole::Sync);
     }
@@ -295,10 +359,16 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn warp_sync(&mut self, site: Site) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         self.threads.warp_sync(site);
     }
 
     fn cluster_arrive(&mut self, site: Site, ordering: Ordering) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         for object in self.objects.iter_mut() {
             let init = object.init.thread;
             if object.init_fenced
@@ -318,6 +388,9 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn mbarrier(&mut self, site: Site, lane: u32, object: (Window, u64), op: MbarrierOp) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
         if let (Window::Shared { rank }, offset) = object {
             self.mbarrier_op(site, lane, (rank, offset), op);
         }
@@ -330,12 +403,24 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn fence(&mut self, site: Site, fence: Fence) {
-        self.fences.fence(&mut self.threads, site, fence);
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
+        let outside = Outside {
+            shadow: &self.checker.global,
+            group: self.group,
+            era: &mut self.era,
+        };
+        self.fences.fence(&mut self.threads, site, fence, outside);
         for object in self.objects.iter_mut() {
             let init = object.init.thread;
             object.init_fenced |=
                 u32::from(init.warp) == site.warp && site.mask >> init.lane & 1 == 1;
         }
+    }
+
+    fn stuck(&mut self) {
+        self.stuck = true;
     }
 
     fn exit(&mut self, site: Site) {

@@ -9,6 +9,10 @@
 //! sparse entries above it, a warp's lanes with the same tick in one entry. Right after such a barrier there are none.
 //! mbarrier objects are actors of their own: a phase that completes is an event of the object, which the floor says nothing about.
 
+use std::sync::Arc;
+
+use super::global::Foreign;
+
 /// Logical time. It saturates: events beyond the last tick all look known, so that a very long run may miss a race and never invents one.
 pub(crate) type Tick = u32;
 
@@ -137,6 +141,8 @@ pub(crate) struct Knowledge {
     pub(crate) bridged_shared: Clock,
     /// The same for global memory.
     pub(crate) bridged_global: Clock,
+    /// What is known of blocks that are checked by another monitor.
+    pub(crate) foreign: Option<Arc<Foreign>>,
 }
 
 impl Knowledge {
@@ -145,6 +151,12 @@ impl Knowledge {
         self.order.join(&other.order);
         self.bridged_shared.join(&other.bridged_shared);
         self.bridged_global.join(&other.bridged_global);
+        match (&mut self.foreign, &other.foreign) {
+            (_, None) => {}
+            (mine @ None, theirs) => mine.clone_from(theirs),
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => {}
+            (Some(mine), Some(theirs)) => Arc::make_mut(mine).join(theirs),
+        }
     }
 }
 

@@ -127,6 +127,8 @@ pub(crate) struct Batch {
     pub(crate) passed: Option<PassedWait>,
     /// The wait that completed its destination.
     pub(crate) completed_by: Option<Pc>,
+    /// The era of its block in which that was.
+    pub(crate) completed_era: Option<u32>,
     /// Where it is tracked by an mbarrier.
     pub(crate) attached: Option<Attachment>,
     attached_lanes: u32,
@@ -198,6 +200,7 @@ impl Batches {
             work,
             passed: None,
             completed_by: None,
+            completed_era: None,
             attached: None,
             attached_lanes: 0,
             source: Milestone::default(),
@@ -344,7 +347,7 @@ impl Sequence {
         mask: u32,
         groups: Groups,
         pending: u32,
-        tick: Tick,
+        (tick, era): (Tick, u32),
     ) -> WaitEffect {
         let used = mask & self.used;
         let mut effect = WaitEffect {
@@ -380,6 +383,7 @@ impl Sequence {
                 if done != 0 {
                     batch.destination.reach(done, Seen::Issuer(tick));
                     batch.completed_by.get_or_insert(pc);
+                    batch.completed_era = Some(era);
                 }
                 *open &= !done;
                 *open != 0
@@ -399,6 +403,7 @@ impl Sequence {
                 } else {
                     batch.destination.reach(done, Seen::Issuer(tick));
                     batch.completed_by.get_or_insert(pc);
+                    batch.completed_era = Some(era);
                 }
             }
             *open &= !done;
@@ -470,7 +475,7 @@ mod tests {
                             sequence.commit(ALL);
                         }
                     }
-                    sequence.wait(&mut batches, 99, ALL, Groups::Element, pending, 2);
+                    sequence.wait(&mut batches, 99, ALL, Groups::Element, pending, (2, 0));
                     for (group, &id) in ids.iter().enumerate() {
                         let done = (group as u32) < committed.saturating_sub(pending);
                         let batch = batches.get(id).expect("not retired");
@@ -493,7 +498,7 @@ mod tests {
         let id = batches.issue(0, 0, ALL, CopyKind::Element, 1, 0, 4);
         sequence.push(id, ALL);
         sequence.commit(0xff);
-        sequence.wait(&mut batches, 1, ALL, Groups::Element, 0, 2);
+        sequence.wait(&mut batches, 1, ALL, Groups::Element, 0, (2, 0));
         let batch = batches.get(id).expect("not retired");
         assert_eq!(batch.milestone(Side::Destination).reached(), 0xff);
         assert_eq!(sequence.open(ALL).collect::<Vec<_>>(), [(id, ALL & !0xff)]);
@@ -505,12 +510,12 @@ mod tests {
         let id = batches.issue(0, 0, 1, CopyKind::BulkStore, 1, 0, 64);
         sequence.push(id, 1);
         sequence.commit(1);
-        sequence.wait(&mut batches, 1, 1, Groups::Bulk { read: true }, 0, 2);
+        sequence.wait(&mut batches, 1, 1, Groups::Bulk { read: true }, 0, (2, 0));
         let unknown =
             |batches: &Batches, side| batches.unknown_to(id, side, 1, &Clock::default(), 0, 0);
         assert_eq!(unknown(&batches, Side::Source), 0);
         assert_eq!(unknown(&batches, Side::Destination), 1);
-        sequence.wait(&mut batches, 2, 1, Groups::Bulk { read: false }, 0, 3);
+        sequence.wait(&mut batches, 2, 1, Groups::Bulk { read: false }, 0, (3, 0));
         assert_eq!(unknown(&batches, Side::Destination), 0);
     }
 
@@ -522,7 +527,7 @@ mod tests {
             sequence.push(id, ALL);
             sequence.commit(ALL);
         }
-        sequence.wait(&mut batches, 1, ALL, Groups::Element, 1, 5);
+        sequence.wait(&mut batches, 1, ALL, Groups::Element, 1, (5, 0));
         batches.retire(4);
         assert!(batches.get(0).is_some(), "known to its threads only");
         batches.retire(5);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::event::{Fence, FenceSpace, Ordering, Pc, Scope, Site};
 
 use super::clock::{Knowledge, Tick};
+use super::global::GlobalShadow;
 use super::hazard::Place;
 use super::record::lanes;
 use super::threads::Threads;
@@ -59,6 +60,33 @@ struct Released {
     block: u16,
 }
 
+/// Other blocks, as far as releases and acquires reach them.
+pub(crate) struct Outside<'a> {
+    /// What all blocks share.
+    pub(crate) shadow: &'a GlobalShadow,
+    /// This group of blocks.
+    pub(crate) group: u32,
+    /// Its current era.
+    pub(crate) era: &'a mut u32,
+}
+
+impl Outside<'_> {
+    /// A release that other blocks can see ends an era.
+    fn end_era(&mut self, scope: Scope) {
+        if scope >= Scope::Gpu {
+            *self.era = self.era.saturating_add(1);
+        }
+    }
+
+    /// What is released covers the eras that ended.
+    fn cover(&self, released: &mut Knowledge, scope: Scope) {
+        if scope >= Scope::Gpu {
+            let foreign = released.foreign.get_or_insert_default();
+            Arc::make_mut(foreign).raise(self.group, *self.era);
+        }
+    }
+}
+
 /// Fences of all threads and the strong writes in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Fences {
@@ -85,7 +113,13 @@ pub(crate) struct Strong {
 
 impl Fences {
     /// The lanes execute a fence.
-    pub(crate) fn fence(&mut self, threads: &mut Threads, site: Site, fence: Fence) {
+    pub(crate) fn fence(
+        &mut self,
+        threads: &mut Threads,
+        site: Site,
+        fence: Fence,
+        mut outside: Outside<'_>,
+    ) {
         let tick = threads.event();
         match fence {
             Fence::Memory(ordering, scope) => {
@@ -99,9 +133,11 @@ impl Fences {
                     }
                 }
                 if releases(ordering) {
+                    outside.end_era(scope);
                     for lane in lanes(site.mask) {
                         let mut known = Knowledge::default();
                         threads.release(site.warp, 1 << lane, &mut known);
+                        outside.cover(&mut known, scope);
                         self.lane(site.warp, lane).fenced = Some((Arc::new(known), scope));
                     }
                 }
@@ -145,6 +181,7 @@ impl Fences {
         threads: &mut Threads,
         (warp, lane, block): (u32, u32, u16),
         strong: Strong,
+        mut outside: Outside<'_>,
     ) -> bool {
         let mut narrow = false;
         if strong.observes
@@ -167,6 +204,8 @@ impl Fences {
             let released = if releases(strong.ordering) {
                 let mut known = Knowledge::default();
                 threads.release(warp, 1 << lane, &mut known);
+                outside.end_era(strong.scope);
+                outside.cover(&mut known, strong.scope);
                 Some((Arc::new(known), strong.scope))
             } else {
                 self.warps.get(&warp).and_then(|warp| {
@@ -174,6 +213,15 @@ impl Fences {
                     Some((Arc::clone(known), strong.scope.min(*scope)))
                 })
             };
+            if let (Place::Global, address) = strong.at {
+                let foreign = released.as_ref().map(|(known, scope)| {
+                    let mut foreign = known.foreign.as_deref().cloned().unwrap_or_default();
+                    // A scope that stops at the block still marks what a reader elsewhere misses.
+                    foreign.raise(outside.group, 0);
+                    (foreign, *scope)
+                });
+                outside.shadow.release(address, foreign, strong.continues);
+            }
             match (released, strong.continues) {
                 (Some((knowledge, scope)), continues) => {
                     let mut new = Released {

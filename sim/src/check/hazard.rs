@@ -154,6 +154,8 @@ pub(crate) enum Fact {
     },
     /// The object was invalidated before.
     Invalidated,
+    /// The parties are in different blocks.
+    OtherBlock,
     /// Nothing orders the object's initialisation before its use.
     InitUnordered,
     /// No fence follows the initialisation.

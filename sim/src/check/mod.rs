@@ -1,14 +1,16 @@
 //! The happens-before checker.
 //!
-//! A [`Checker`] belongs to one launch. It hands out one [`BlockMonitor`] for each block (for each cluster, in a cluster launch),
-//! which watches the block's events and ends as a [`BlockReport`]; [`Checker::findings`] puts the reports together, in order of block.
+//! A [`Checker`] belongs to one launch. It hands out one [`BlockMonitor`] for each group of blocks (a cluster, or a block by itself),
+//! which watches the group's events and ends as a [`BlockReport`]; [`Checker::findings`] puts the reports together, in order of group.
 //!
-//! Three concerns stay apart: `clock` is algebra, `hazard` (with `shadow`, `copies` and `threads` under it) is rules, `report` is words.
+//! Three concerns stay apart: `clock` is algebra, `hazard` (with what it judges by: `shadow`, `copies`, `objects`, `threads`, `fences`, `global`) is rules,
+//! `report` is words.
 
 mod block;
 mod clock;
 mod copies;
 mod fences;
+mod global;
 mod hazard;
 mod ledger;
 mod lines;
@@ -28,12 +30,15 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub use block::{BlockMonitor, BlockReport, End};
+pub use block::{BlockMonitor, BlockReport};
 pub use policy::{Disputed, Level, Policy, PolicyError};
 
 use crate::event::Pc;
 use crate::finding::Finding;
 use crate::launch::Dim3;
+use global::GlobalShadow;
+use hazard::{Hazard, judge_wait};
+use tally::WaitTally;
 
 /// An instruction as reports show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,8 +80,7 @@ impl Listing {
 pub(crate) struct Shape {
     grid: Dim3,
     block: Dim3,
-    /// Blocks in a cluster.
-    cluster: u32,
+    cluster: Dim3,
 }
 
 impl Shape {
@@ -85,9 +89,23 @@ impl Shape {
         (self.block.count() as u32).div_ceil(32)
     }
 
+    /// Blocks that are checked together: those of a cluster.
+    pub(crate) fn blocks(&self) -> u32 {
+        self.cluster.count() as u32
+    }
+
+    /// Index in the grid of the block with this rank in a group.
+    pub(crate) fn block_index(&self, group: u32, rank: u32) -> [u32; 3] {
+        let Dim3 { x, y, z } = self.cluster;
+        let groups = Dim3::new(self.grid.x / x, self.grid.y / y, self.grid.z / z);
+        let [gx, gy, gz] = groups.index(group.into());
+        let [rx, ry, rz] = self.cluster.index(rank.into());
+        [gx * x + rx, gy * y + ry, gz * z + rz]
+    }
+
     /// Warps that are checked together.
     pub(crate) fn warps(&self) -> u32 {
-        self.block_warps() * self.cluster
+        self.block_warps() * self.blocks()
     }
 
     /// The lanes that a warp has.
@@ -106,59 +124,61 @@ pub struct Checker {
     listing: Listing,
     shape: Shape,
     policy: Policy,
+    global: GlobalShadow,
 }
 
 impl Checker {
     /// A checker for a launch of this shape; `cluster` is [`Dim3::ONE`] for a launch without clusters.
     #[must_use]
     pub fn new(listing: Listing, grid: Dim3, block: Dim3, cluster: Dim3, policy: Policy) -> Self {
-        let shape = Shape {
-            grid,
-            block,
-            cluster: cluster.count() as u32,
-        };
         Self {
             listing,
-            shape,
+            shape: Shape {
+                grid,
+                block,
+                cluster,
+            },
             policy,
+            global: GlobalShadow::default(),
         }
     }
 
-    /// The monitor of block `first` (x running fastest), or of the cluster whose rank 0 is block `first`.
+    /// The monitor of one group of blocks: the clusters of the grid, or in a launch without clusters its blocks, x running fastest.
     ///
     /// In a cluster launch, warps and barriers of the block with rank r are numbered from r times those of a block (16 barriers each).
     #[must_use]
-    pub fn block(&self, first: u64) -> BlockMonitor<'_> {
-        BlockMonitor::new(self, first)
+    pub fn group(&self, group: u32) -> BlockMonitor<'_> {
+        BlockMonitor::new(self, group)
     }
 
-    /// The findings of the whole launch, in order of block and of time in each block.
+    /// The findings of the whole launch, in order of group and of time in each group; what concerns several groups comes last.
     #[must_use]
     pub fn findings(&self, mut reports: Vec<BlockReport>) -> Vec<Finding> {
-        reports.sort_by_key(|report| report.first_block);
+        reports.sort_by_key(|report| report.group);
         let mut folded = BTreeMap::new();
-        let mut list: Vec<(u64, hazard::Hazard, u64)> = Vec::new();
-        let mut waits: BTreeMap<Pc, (u64, tally::WaitTally)> = BTreeMap::new();
+        let mut list: Vec<([u32; 2], Hazard, u64)> = Vec::new();
+        let mut waits: BTreeMap<Pc, (u32, WaitTally)> = BTreeMap::new();
         for report in reports {
             for (hazard, count) in report.hazards {
                 let at = *folded.entry(hazard.key()).or_insert(list.len());
                 match list.get_mut(at) {
                     Some((_, _, total)) => *total += count,
-                    None => list.push((report.first_block, hazard, count)),
+                    None => list.push(([report.group; 2], hazard, count)),
                 }
             }
             for (pc, tally) in report.waits {
                 waits
                     .entry(pc)
                     .and_modify(|(_, total)| total.add(&tally))
-                    .or_insert((report.first_block, tally));
+                    .or_insert((report.group, tally));
             }
         }
-        for (block, tally) in waits.into_values() {
-            list.extend(hazard::judge_wait(&tally).map(|hazard| (block, hazard, tally.runs())));
+        list.extend(self.global.races());
+        for (group, tally) in waits.into_values() {
+            list.extend(judge_wait(&tally).map(|hazard| ([group; 2], hazard, tally.runs())));
         }
         list.into_iter()
-            .filter_map(|(block, hazard, count)| report::finding(self, block, &hazard, count))
+            .filter_map(|(groups, hazard, count)| report::finding(self, groups, &hazard, count))
             .collect()
     }
 }

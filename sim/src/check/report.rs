@@ -9,7 +9,7 @@ use super::hazard::{Deed, Fact, Hazard, Place, Suspect};
 /// Puts a hazard into words; `None` where the policy says not to tell it.
 pub(crate) fn finding(
     checker: &Checker,
-    first_block: u64,
+    groups: [u32; 2],
     hazard: &Hazard,
     count: u64,
 ) -> Option<Finding> {
@@ -18,7 +18,8 @@ pub(crate) fn finding(
         .level(hazard.class, hazard.disputed())
         .severity()?;
     let words = Words { checker, hazard };
-    let suspects = hazard.first.iter().chain(std::iter::once(&hazard.second));
+    let first = hazard.first.as_ref().map(|first| (groups[0], first));
+    let suspects = first.into_iter().chain([(groups[1], &hazard.second)]);
     Some(Finding {
         class: hazard.class,
         severity,
@@ -32,7 +33,7 @@ pub(crate) fn finding(
         },
         bytes: hazard.bytes.clone(),
         parties: suspects
-            .map(|suspect| party(checker, first_block, suspect))
+            .map(|(group, suspect)| party(checker, group, suspect))
             .collect(),
         notes: hazard
             .facts
@@ -43,19 +44,19 @@ pub(crate) fn finding(
     })
 }
 
-fn party(checker: &Checker, first_block: u64, suspect: &Suspect) -> Party {
+fn party(checker: &Checker, group: u32, suspect: &Suspect) -> Party {
     let shape = &checker.shape;
     let listed = checker.listing.instruction(suspect.pc);
     let mnemonic = listed.map_or("an instruction", |listed| listed.mnemonic.as_str());
-    let group = suspect
+    let copy_group = suspect
         .group
         .map_or_else(String::new, |group| format!(", group {group}"));
     let what = match suspect.deed {
         Deed::Read => format!("{mnemonic} reads"),
         Deed::Write => format!("{mnemonic} writes"),
         Deed::Atomic => format!("{mnemonic} reads and writes"),
-        Deed::CopyFrom(_) => format!("{mnemonic} issues the copy that reads{group}"),
-        Deed::CopyInto(_) => format!("{mnemonic} issues the copy that writes{group}"),
+        Deed::CopyFrom(_) => format!("{mnemonic} issues the copy that reads{copy_group}"),
+        Deed::CopyInto(_) => format!("{mnemonic} issues the copy that writes{copy_group}"),
         Deed::Wait(_) => format!("{mnemonic} waits"),
         Deed::Exit => format!("{mnemonic} ends the thread"),
         Deed::Object(op) => format!("{mnemonic} {}", operation(op)),
@@ -68,7 +69,7 @@ fn party(checker: &Checker, first_block: u64, suspect: &Suspect) -> Party {
         line: listed.map_or(0, |listed| listed.line),
         source: listed.and_then(|listed| listed.source.clone()),
         thread: shape.block.index(u64::from(thread)),
-        block: shape.grid.index(first_block + u64::from(rank)),
+        block: shape.block_index(group, rank),
     }
 }
 
@@ -225,6 +226,9 @@ impl Words<'_> {
             Class::MissingProxyFence | Class::WrongFence => {
                 format!("{bytes} read through the async proxy by (2) after (1) wrote them through the generic proxy, without a proxy fence")
             }
+            Class::GlobalRace if self.hazard.facts.contains(&Fact::OtherBlock) => {
+                format!("{bytes} accessed by (1) and (2), threads of different blocks, in no order")
+            }
             _ => format!("{bytes} accessed by (1) and (2) in no order"),
         }
     }
@@ -302,6 +306,7 @@ impl Words<'_> {
                 format!("the fence at line {} is {}", line(pc), fence(near))
             }
             Fact::Unfenced { near: None, .. }
+            | Fact::OtherBlock
             | Fact::SameInstruction
             | Fact::Invalidated
             | Fact::InitUnordered
@@ -417,6 +422,10 @@ impl Words<'_> {
                 };
                 format!("put `fence.proxy.async{space}` after the access (1) in its thread, then the barrier, then the copy")
             }
+            Class::GlobalRace if self.hazard.facts.contains(&Fact::OtherBlock) => {
+                "give each block its own bytes, use atomics of scope .gpu, or hand over with release and acquire (fences included) of scope .gpu".to_owned()
+            }
+            Class::GlobalRace => "put a barrier of the block between the two".to_owned(),
             _ => "order the two accesses".to_owned(),
         }
     }

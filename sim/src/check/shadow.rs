@@ -10,6 +10,7 @@ use crate::event::Scope;
 
 use super::clock::Tick;
 use super::copies::{Batches, Side};
+use super::global::{GlobalShadow, Notes, PAGE};
 use super::record::{Actor, Bytes, Lanes, Record, Strength, bits, lanes};
 use super::threads::Known;
 
@@ -326,28 +327,35 @@ impl Window {
     }
 }
 
-/// Lines of global memory in a page of the map below.
-const PAGE: u64 = 32;
+/// A line of global memory: what its block's threads did to each other, and what other blocks need to know.
+#[derive(Debug, Default)]
+pub(crate) struct GlobalLine {
+    /// Between the threads of the block.
+    pub(crate) line: Line,
+    /// For other blocks.
+    pub(crate) notes: Notes,
+}
 
 /// The lines of global memory that one block touched.
 #[derive(Debug, Default)]
 pub(crate) struct GlobalLines {
     pages: HashMap<u64, usize>,
-    lines: Vec<[Line; PAGE as usize]>,
+    lines: Vec<Box<[GlobalLine; PAGE as usize]>>,
     /// The page used last, and where it is.
     last: Option<(u64, usize)>,
 }
 
 impl GlobalLines {
     /// The line.
-    pub(crate) fn line(&mut self, index: u64) -> &mut Line {
+    #[inline]
+    pub(crate) fn line(&mut self, index: u64) -> &mut GlobalLine {
         let page = index / PAGE;
         let at = match self.last {
             Some((last, at)) if last == page => at,
             _ => {
                 let lines = &mut self.lines;
                 let at = *self.pages.entry(page).or_insert_with(|| {
-                    lines.push(std::array::from_fn(|_| Line::default()));
+                    lines.push(Box::new(std::array::from_fn(|_| GlobalLine::default())));
                     lines.len() - 1
                 });
                 self.last = Some((page, at));
@@ -355,5 +363,26 @@ impl GlobalLines {
             }
         };
         &mut self.lines[at][(index % PAGE) as usize]
+    }
+
+    /// Tells the other blocks what this one did.
+    pub(crate) fn hand_over(self, shadow: &GlobalShadow, batches: &Batches) {
+        let mut lines: Vec<_> = self.lines.into_iter().map(Some).collect();
+        for (page, at) in self.pages {
+            let Some(page_lines) = lines[at].take() else {
+                continue;
+            };
+            let notes = page_lines
+                .into_iter()
+                .enumerate()
+                .filter(|(_, line)| !line.notes.is_empty())
+                .map(|(at, mut line)| {
+                    for note in &mut line.notes {
+                        note.settle(batches);
+                    }
+                    (at, line.notes)
+                });
+            shadow.join(page, notes);
+        }
     }
 }

@@ -343,6 +343,11 @@ impl Threads {
         });
     }
 
+    /// Whether no thread is left.
+    pub(crate) fn have_exited(&self) -> bool {
+        self.warps.iter().all(|warp| warp.live == 0)
+    }
+
     /// The lanes are done.
     pub(crate) fn exit(&mut self, site: Site) {
         self.warps[site.warp as usize].live &= !site.mask;

@@ -1,16 +1,20 @@
 //! One access to one line: ask the shadow, judge what clashes, remember the access.
 
-use crate::event::{CopyKind, Site};
+use std::sync::Arc;
+
+use crate::event::{CopyKind, Scope, Site};
 use crate::finding::Class;
 
 use super::block::BlockMonitor;
 use super::copies::BatchId;
+use super::global::{self, Foreign, Kind, Note, Notes};
 use super::hazard::{
     Accused, Deed, Fact, Hazard, Place, Scene, Suspect, ThreadId, judge, judge_proxies,
 };
 use super::lines::each_line;
-use super::record::{Actor, Footprint, LINE, Record, Strength, bits};
+use super::record::{Actor, Footprint, LINE, Record, Strength, bits, lanes};
 use super::shadow::Viewer;
+use super::threads::Known;
 
 impl BlockMonitor<'_> {
     /// Checks one access to one line, and remembers it.
@@ -32,7 +36,18 @@ impl BlockMonitor<'_> {
         };
         let shadow = match place {
             Place::Shared(rank) => self.shared[usize::from(rank)].line(line),
-            Place::Global => self.global.line(line),
+            Place::Global => {
+                let global = self.global.line(line);
+                note(
+                    &mut global.notes,
+                    &record,
+                    deed,
+                    viewer.known,
+                    self.group,
+                    self.era,
+                );
+                &mut global.line
+            }
         };
         let accused = Accused {
             record: &record,
@@ -64,12 +79,6 @@ impl BlockMonitor<'_> {
             let clobbered = record.print.bytes & shadow.objects;
             if clobbered != 0 {
                 ledger.add(on_bytes(Class::MbarrierClobbered, accused, clobbered));
-            }
-            let missing = record.print.bytes & !shadow.written;
-            if deed.reads() && missing != 0 {
-                ledger.add(on_bytes(Class::UninitializedRead, accused, missing));
-                // Once is enough: the same bytes are not reported by every reader.
-                shadow.written |= missing;
             }
         }
         if deed.writes() {
@@ -159,6 +168,56 @@ impl BlockMonitor<'_> {
     }
 }
 
+/// Notes an access to global memory for other blocks.
+fn note(notes: &mut Notes, record: &Record, deed: Deed, known: &Known, group: u32, era: u32) {
+    let strong = record
+        .strength
+        .scope
+        .is_some_and(|scope| scope >= Scope::Gpu);
+    let kind = match (deed, strong) {
+        (Deed::CopyInto(_), _) => Kind::BulkWrite,
+        (_, true) if deed.writes() => Kind::StrongWrite,
+        (_, false) if deed.writes() => Kind::Write,
+        (_, true) => Kind::StrongRead,
+        (_, false) => Kind::Read,
+    };
+    let lane = record.print.mask.trailing_zeros();
+    let foreign = match known {
+        Known::Same(known) => known.foreign.clone(),
+        // What any of the lanes knows counts for all: that may miss a race and never invents one.
+        Known::Each(each) => lanes(record.print.mask)
+            .filter_map(|lane| each[lane as usize].foreign.as_ref())
+            .fold(None, |all: Option<Arc<Foreign>>, one| match all {
+                None => Some(Arc::clone(one)),
+                Some(mut all) => {
+                    if !Arc::ptr_eq(&all, one) {
+                        Arc::make_mut(&mut all).join(one);
+                    }
+                    Some(all)
+                }
+            }),
+    };
+    global::add(
+        notes,
+        Note {
+            bytes: record.print.bytes,
+            kind,
+            group,
+            era,
+            foreign,
+            pc: record.pc,
+            thread: ThreadId {
+                warp: record.warp,
+                lane: lane as u8,
+            },
+            store: match record.actor {
+                Actor::Copy(batch) if kind == Kind::BulkWrite => Some(batch),
+                _ => None,
+            },
+        },
+    );
+}
+
 /// A fault of one access, on some of its bytes.
 fn on_bytes(class: Class, accused: Accused<'_>, bytes: u128) -> Hazard {
     let first = bytes.trailing_zeros();
@@ -169,7 +228,7 @@ fn on_bytes(class: Class, accused: Accused<'_>, bytes: u128) -> Hazard {
     let from = accused.line + u64::from(first);
     Hazard {
         class,
-        certain: class != Class::UninitializedRead,
+        certain: true,
         place: Some(accused.place),
         bytes: from..from + u64::from(count),
         first: None,

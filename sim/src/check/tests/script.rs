@@ -7,9 +7,9 @@
 //! Address: `64`, `64+4t` (four bytes a thread of the block), `64+4l` (a lane), `64-4t`; `0|512+4t` alternates with the iterations of a loop.
 //! `loop N` … `end` repeats what stands between.
 //! A verb acts for each warp in turn; `bar` of all warps also completes. `cluster N` gives several blocks, whose warps are numbered through;
-//! `ld@1` names the shared memory of rank 1.
+//! `ld@1` names the shared memory of rank 1. `grid N` gives blocks that are checked apart: `1w0` is warp 0 of block 1.
 
-use crate::check::{Checker, End, Listed, Listing, Policy};
+use crate::check::{Checker, Listed, Listing, Policy};
 use crate::event::{
     Access, AccessKind, BarrierRole, Copy, CopyId, CopyKind, ElementCopies, Fence, FenceSpace,
     Groups, MbarrierOp, Monitor, Ordering, Scope, Site, Window,
@@ -25,6 +25,7 @@ pub(super) struct Script {
     pub(super) expected: Vec<&'static str>,
     threads: u32,
     cluster: u32,
+    grid: u32,
     lines: Vec<Line>,
 }
 
@@ -33,6 +34,8 @@ struct Line {
     /// Its number in the case, and the iteration of the loop around it.
     pc: u32,
     iteration: usize,
+    /// The group of blocks it acts in.
+    group: usize,
     warps: Vec<(u32, u32)>,
     verb: String,
     words: Vec<String>,
@@ -61,6 +64,7 @@ impl Script {
                     expected,
                     threads: 64,
                     cluster: 1,
+                    grid: 1,
                     lines: Vec::new(),
                 };
                 let mut start = None;
@@ -94,12 +98,20 @@ impl Script {
         match words {
             [] => {}
             ["block", count] => self.threads = number(count) as u32,
+            ["grid", count] => self.grid = number(count) as u32,
             ["cluster", count] => self.cluster = number(count) as u32,
             [who, verb, rest @ ..] => {
                 let line = Line {
                     pc,
                     iteration: 0,
-                    warps: self.who(who),
+                    group: who.split_once('w').map_or(0, |(group, _)| {
+                        if group.is_empty() {
+                            0
+                        } else {
+                            number(group) as usize
+                        }
+                    }),
+                    warps: self.who(who.trim_start_matches(|c: char| c.is_ascii_digit())),
                     verb: (*verb).to_owned(),
                     words: rest.iter().map(|&word| word.to_owned()).collect(),
                     all: *who == "*",
@@ -187,30 +199,35 @@ pub(super) fn run(script: &Script) -> Vec<Finding> {
             .any(|line| line.verb.starts_with("bulk")),
     };
     let cluster = Dim3::from(script.cluster);
+    let grid = Dim3::from(script.cluster * script.grid);
     let checker = Checker::new(
         listing,
-        cluster,
+        grid,
         script.threads.into(),
         cluster,
         Policy::default(),
     );
-    let mut monitor = checker.block(0);
+    let mut monitors: Vec<_> = (0..script.grid).map(|group| checker.group(group)).collect();
     let mut next = CopyId(0);
     for line in &script.lines {
+        let monitor = &mut monitors[line.group];
         for &(warp, mask) in &line.warps {
             let site = Site {
                 pc: line.pc,
                 warp,
                 mask,
             };
-            step(&mut monitor, site, line, &mut next);
+            step(monitor, site, line, &mut next);
         }
         if line.verb == "bar" && line.all {
             monitor.barrier_complete(line.words.first().map_or(0, |id| number(id) as u32));
         }
     }
-    let report = monitor.finish(End::Reached);
-    checker.findings(vec![report])
+    let reports = monitors
+        .into_iter()
+        .map(|monitor| monitor.finish())
+        .collect();
+    checker.findings(reports)
 }
 
 fn step<M: Monitor>(monitor: &mut M, site: Site, line: &Line, next: &mut CopyId) {
@@ -314,6 +331,7 @@ fn step<M: Monitor>(monitor: &mut M, site: Site, line: &Line, next: &mut CopyId)
         ("complete", [id]) => monitor.barrier_complete(number(id) as u32),
         ("warpsync", []) => monitor.warp_sync(site),
         ("exit", []) => monitor.exit(site),
+        ("stuck", []) => monitor.stuck(),
         ("clusterarrive", []) => {
             monitor.cluster_arrive(site, ordering.unwrap_or(Ordering::Release));
         }
