@@ -8,6 +8,7 @@ pub mod event;
 pub mod finding;
 pub mod launch;
 pub mod memory;
+mod scalar;
 
 pub use finding::{Class, Finding, Party, Severity, Verdict};
 pub use launch::{Dim3, Incomplete, Landing, Launch, Options, Outcome, Trap};

@@ -1,0 +1,4 @@
+//! What one lane computes.
+
+pub(crate) mod exact;
+pub(crate) mod small_float;
