@@ -2,14 +2,14 @@
 //!
 //! [`kernels!`](crate::kernels) fills these tables, so that no kernel name, entry name or argument list is written a second time.
 
-use crate::Block;
-use crate::Uniform;
 use crate::param::ParamType;
+use crate::{Launch, Uniform};
 use core::fmt;
 use core::ops::RangeInclusive;
 
 /// Code that becomes one `.entry`, with the shape of the launches that it accepts.
 ///
+/// `Args` is the parameters as one value: the `Args` of the kernel's module.
 /// Implemented on a type without values, usually one with const parameters for the depth and the like; [`kernels!`](crate::kernels) names its instances.
 ///
 /// # Safety
@@ -17,15 +17,12 @@ use core::ops::RangeInclusive;
 /// - every thread of the block reaches every collective call of [`run`](Entry::run) (barriers, making and using a block-wide ring or stream), in one order;
 /// - [`run`](Entry::run) is sound whenever the launch keeps the kernel's contract: block size and dynamic shared memory as in [`SHAPE`](Entry::SHAPE),
 ///   a one-dimensional grid and block, and parameters as the kernel's documentation says.
-pub unsafe trait Entry {
-    /// The parameters, as one value; the `Args` of the kernel's module.
-    type Args: Copy;
-
+pub unsafe trait Entry<Args> {
     /// What launches must look like.
     const SHAPE: Shape;
 
     /// The body, run by every thread.
-    fn run(block: Block, args: Uniform<Self::Args>);
+    fn run(launch: Launch, args: Uniform<Args>);
 }
 
 /// How the stages of a ring are reused.
@@ -202,7 +199,7 @@ pub struct Variant {
 impl Variant {
     /// What [`kernels!`](crate::kernels) makes of an entry.
     #[doc(hidden)]
-    pub const fn of<E: Entry>(entry: &'static str) -> Self {
+    pub const fn of<Args, E: Entry<Args>>(entry: &'static str) -> Self {
         Self {
             entry,
             shape: E::SHAPE,

@@ -3,17 +3,16 @@
 /// Declares kernels, once, for the device and for the host.
 ///
 /// ```
-/// use nstage::{Block, Entry, GlobalMut, GlobalPtr, Uniform, catalogue::Shape};
+/// use nstage::{Entry, GlobalMut, GlobalPtr, Launch, Uniform, catalogue::Shape};
 ///
 /// struct Twice;
 ///
 /// // SAFETY: no collective call is made; the launch contract is the kernel's documentation.
-/// unsafe impl Entry for Twice {
-///     type Args = twice::Args;
+/// unsafe impl Entry<twice::Args> for Twice {
 ///     const SHAPE: Shape = Shape::new();
-///     fn run(block: Block, args: Uniform<twice::Args>) {
+///     fn run(launch: Launch, args: Uniform<twice::Args>) {
 ///         let args = args.get();
-///         let i = block.global_thread();
+///         let i = launch.block.global_thread();
 ///         if i < args.n {
 ///             // SAFETY: `i` is below `n`, and the launch contract says that both buffers hold `n` elements and are disjoint.
 ///             unsafe { *args.y.as_raw().add(i as usize) = 2.0 * *args.x.as_raw().add(i as usize) };
@@ -91,7 +90,7 @@ macro_rules! kernels {
                         ty: <$ty as $crate::param::KernelParam>::TYPE,
                         doc: concat!($($param_doc, "\n"),*).trim_ascii(),
                     } ),+],
-                    variants: &[$( $crate::catalogue::Variant::of::<$body>($entry) ),+],
+                    variants: &[$( $crate::catalogue::Variant::of::<Args, $body>($entry) ),+],
                 };
 
                 #[cfg(not(target_arch = "nvptx64"))]
@@ -121,22 +120,22 @@ macro_rules! kernels {
         #[cfg(target_arch = "nvptx64")]
         ::core::arch::global_asm!(
             concat!("// nstage-entry: ", $entry, " maxntid={} minnctapersm={} maxnreg={}"),
-            const <$body as $crate::Entry>::SHAPE.maxntid(),
-            const <$body as $crate::Entry>::SHAPE.minnctapersm(),
-            const <$body as $crate::Entry>::SHAPE.maxnreg(),
+            const <$body as $crate::Entry<Args>>::SHAPE.maxntid(),
+            const <$body as $crate::Entry<Args>>::SHAPE.minnctapersm(),
+            const <$body as $crate::Entry<Args>>::SHAPE.maxnreg(),
         );
 
         const _: () = {
             // Every variant takes the parameters declared above.
             #[allow(dead_code, reason = "only its type is checked")]
-            const RUN: fn($crate::Block, $crate::Uniform<Args>) = <$body as $crate::Entry>::run;
+            const RUN: fn($crate::Launch, $crate::Uniform<Args>) = <$body as $crate::Entry<Args>>::run;
 
             #[cfg(target_arch = "nvptx64")]
             #[unsafe(export_name = $entry)]
             unsafe extern "ptx-kernel" fn entry($($param: $ty),+) {
                 // SAFETY: this is the top of a kernel, reached by every thread once, and parameters are the same for all of them.
-                let (block, args) = unsafe { ($crate::Block::enter(), $crate::Uniform::assume(Args { $($param),+ })) };
-                <$body as $crate::Entry>::run(block, args)
+                let (launch, args) = unsafe { ($crate::Launch::enter(), $crate::Uniform::assume(Args { $($param),+ })) };
+                <$body as $crate::Entry<Args>>::run(launch, args)
             }
         };
     };

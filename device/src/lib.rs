@@ -5,8 +5,8 @@
 //! | floor | module | what it is | unsafe? |
 //! |---|---|---|---|
 //! | 1 | [`ptx`] | one function per instruction form, in PTX spelling | every function |
-//! | 2 | `shared`, `pipeline` | shared memory carved into arrays, the ring of stages with typed slots | making a [`Block`] |
-//! | 3 | `stream`, `view` | the whole loop over tiles, bounds-honest views of global memory | making a view |
+//! | 2 | [`shared`], [`pipeline`] | shared memory carved into arrays, the ring of stages with typed slots | making a [`Block`] |
+//! | 3 | [`stream`], [`view`] | the whole loop over tiles, bounds-honest views of global memory | making a view |
 //!
 //! [`kernels!`] declares kernels: on `nvptx64` it makes one `.entry` per variant, on the host a typed argument list and a [`catalogue`].
 //!
@@ -23,12 +23,18 @@
 pub mod block;
 pub mod catalogue;
 mod declare;
+pub mod launch;
 pub mod param;
+pub mod pipeline;
 pub mod ptx;
+pub mod shared;
+pub mod stream;
 pub mod uniform;
+pub mod view;
 
 pub use block::Block;
 pub use catalogue::Entry;
+pub use launch::Launch;
 pub use param::{GlobalMut, GlobalPtr};
 pub use uniform::Uniform;
 

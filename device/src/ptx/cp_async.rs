@@ -140,3 +140,99 @@ instructions! {
         unsafe { llvm::cp_async_wait_all() }
     }
 }
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::CacheAll {}
+    impl Sealed for super::CacheGlobal {}
+}
+
+/// The caches that a copy goes through: [`CacheAll`] or [`CacheGlobal`].
+pub trait Cache: sealed::Sealed {
+    /// Whether L1 takes part.
+    const ALL: bool;
+}
+
+/// `.ca`: all levels.
+#[derive(Clone, Copy, Debug)]
+pub enum CacheAll {}
+
+/// `.cg`: L2 only, 16-byte copies only.
+#[derive(Clone, Copy, Debug)]
+pub enum CacheGlobal {}
+
+impl Cache for CacheAll {
+    const ALL: bool = true;
+}
+
+impl Cache for CacheGlobal {
+    const ALL: bool = false;
+}
+
+/// Refuses the forms that PTX does not have.
+const fn legal<C: Cache, const BYTES: usize>() {
+    assert!(
+        BYTES == 4 || BYTES == 8 || BYTES == 16,
+        "a cp.async copies 4, 8 or 16 bytes"
+    );
+    assert!(
+        C::ALL || BYTES == 16,
+        "cache-global copies are 16 bytes: copy 4 or 8 bytes with `CacheAll`"
+    );
+}
+
+/// Starts to copy `BYTES` bytes from global to shared memory: the form that the parameters name.
+///
+/// # PTX
+/// `cp.async.{ca,cg}.shared.global [dst], [src], BYTES;`
+///
+/// # Threads
+/// Each for itself.
+///
+/// # Safety
+/// - As for [`cp_async_ca_16`] and the other forms.
+///
+/// sm_80
+#[inline(always)]
+pub unsafe fn cp_async<C: Cache, const BYTES: usize>(dst: u32, src: *const u8) {
+    const { legal::<C, BYTES>() };
+    // SAFETY: the caller's contract.
+    unsafe {
+        match (C::ALL, BYTES) {
+            (false, _) => cp_async_cg_16(dst, src),
+            (true, 16) => cp_async_ca_16(dst, src),
+            (true, 8) => cp_async_ca_8(dst, src),
+            (true, _) => cp_async_ca_4(dst, src),
+        }
+    }
+}
+
+/// Starts to copy the first `src_size` of `BYTES` bytes and fills the rest with zeros: the form that the parameters name.
+///
+/// # PTX
+/// `cp.async.{ca,cg}.shared.global [dst], [src], BYTES, src_size;`
+///
+/// # Threads
+/// Each for itself.
+///
+/// # Safety
+/// - As for [`cp_async_ca_16_zfill`] and the other forms.
+///
+/// sm_80
+#[inline(always)]
+pub unsafe fn cp_async_zfill<C: Cache, const BYTES: usize>(
+    dst: u32,
+    src: *const u8,
+    src_size: u32,
+) {
+    const { legal::<C, BYTES>() };
+    // SAFETY: the caller's contract.
+    unsafe {
+        match (C::ALL, BYTES) {
+            (false, _) => cp_async_cg_16_zfill(dst, src, src_size),
+            (true, 16) => cp_async_ca_16_zfill(dst, src, src_size),
+            (true, 8) => cp_async_ca_8_zfill(dst, src, src_size),
+            (true, _) => cp_async_ca_4_zfill(dst, src, src_size),
+        }
+    }
+}

@@ -110,3 +110,22 @@ pub fn trap() -> ! {
 pub fn trap() -> ! {
     panic!("trap")
 }
+
+/// `value`, in a form that the compiler knows nothing about, so that a loop that counts with it stays a loop.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub(crate) fn opaque(value: u32) -> u32 {
+    let same: u32;
+    // SAFETY: a move between registers.
+    unsafe {
+        core::arch::asm!("mov.u32 {}, {};", out(reg32) same, in(reg32) value, options(pure, nomem, nostack, preserves_flags));
+    }
+    same
+}
+
+/// `value`.
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+pub(crate) fn opaque(value: u32) -> u32 {
+    value
+}

@@ -1,0 +1,191 @@
+//! Floor 2: the ring of stages in shared memory, with the four verbs of libcu++ as typed slots.
+//!
+//! | verb | blocks? | does |
+//! |---|---|---|
+//! | [`producer_acquire`](Pipeline::producer_acquire) | at a barrier | a [`WriteSlot`] on the next stage: only there can copies be issued |
+//! | [`WriteSlot::commit`] | no | closes the group of the copies issued through the slot |
+//! | [`consumer_wait`](Pipeline::consumer_wait) | for the copies, at a barrier | a [`ReadSlot`] on the oldest stage: only there can a stage be read |
+//! | [`ReadSlot::release`] | no | ends the reading; the next verb that needs it meets the barrier |
+//! | [`step`](Pipeline::step) | for the copies, at a barrier | both slots at once, with one barrier for both |
+//! | [`drain`](Pipeline::drain) | for all copies, at a barrier | ends the ring and gives the shared memory back |
+//!
+//! A slot borrows the ring, so only the slots of one verb exist at a time, and none outlives its stage.
+//! The depth of each wait follows from how many groups were committed since; it is never typed.
+//! What types cannot see (acquiring a stage while all hold unread tiles, waiting for a tile that was never committed) traps, where other libraries hang;
+//! in loops of the usual form the checks fold away.
+
+mod copy;
+mod mechanism;
+pub mod ring;
+mod schedule;
+mod scope;
+mod slot;
+
+pub use copy::Copier;
+pub use mechanism::{Direct, Groups, Mechanism};
+pub use schedule::{OneBarrier, Schedule, TwoBarrier};
+pub use scope::{BlockScope, Hardware, Scope, ThreadScope};
+pub use slot::{ReadSlot, Span, WriteSlot};
+
+use crate::shared::{Region, padded};
+use crate::view::Word;
+use crate::{Block, Uniform, ptx};
+use core::marker::PhantomData;
+use ring::{Ring, Stage};
+
+/// A ring of `STAGES` stages of shared memory, filled by copies that run on while earlier stages are used.
+///
+/// `C` says who shares the stages, `M` how bytes get there.
+/// All verbs are collective in [`BlockScope`]: every thread of the block calls them, in one order.
+#[derive(Debug)]
+pub struct Pipeline<'b, T, const STAGES: usize, C = BlockScope, M = Groups> {
+    ring: Ring<Hardware<'b, C, M>, STAGES>,
+    memory: Region,
+    layout: Layout<T>,
+}
+
+/// Where the stages are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout<T> {
+    /// Address of stage 0.
+    base: u32,
+    /// Bytes from one stage to the next.
+    pitch: u32,
+    /// Elements of a stage.
+    len: u32,
+    item: PhantomData<T>,
+}
+
+impl<T> Layout<T> {
+    #[inline(always)]
+    fn address(&self, stage: Stage) -> u32 {
+        self.base + stage.0 * self.pitch
+    }
+
+    #[inline(always)]
+    fn copier<'s, M: Mechanism>(&self, stage: Stage) -> Copier<'s, M> {
+        Copier::new(self.address(stage), self.len * size_of::<T>() as u32)
+    }
+}
+
+impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, STAGES, C, M> {
+    /// Shared memory of a ring whose stages hold `len` elements each, in bytes.
+    pub const fn shared_bytes(len: u32) -> u32 {
+        padded(len * size_of::<T>() as u32) * STAGES as u32
+    }
+
+    /// An empty ring in `memory`, with `len` elements a stage.
+    ///
+    /// Traps where the memory is smaller than [`shared_bytes`](Pipeline::shared_bytes).
+    #[inline(always)]
+    pub fn new(block: &'b Block, memory: Region, len: Uniform<u32>) -> Self {
+        let (memory, layout) = Self::lay_out(memory, len);
+        Self {
+            ring: Ring::new(Hardware::new(block)),
+            memory,
+            layout,
+        }
+    }
+
+    /// A ring with all stages but one filled through `refill`, which is handed a copier for each.
+    #[inline(always)]
+    pub(crate) fn primed(
+        block: &'b Block,
+        memory: Region,
+        len: Uniform<u32>,
+        mut refill: impl FnMut(Copier<'_, M>, u32),
+    ) -> Self {
+        let (memory, layout) = Self::lay_out(memory, len);
+        let ring = Ring::primed(Hardware::new(block), |stage| {
+            refill(layout.copier(stage), stage.0)
+        });
+        Self {
+            ring,
+            memory,
+            layout,
+        }
+    }
+
+    #[inline(always)]
+    fn lay_out(mut memory: Region, len: Uniform<u32>) -> (Region, Layout<T>) {
+        let memory = memory.take(len.map(Self::shared_bytes));
+        let pitch = padded(len.get() * size_of::<T>() as u32);
+        let layout = Layout {
+            base: memory.address().get(),
+            pitch,
+            len: len.get(),
+            item: PhantomData,
+        };
+        (memory, layout)
+    }
+
+    /// Elements of a stage.
+    #[inline(always)]
+    pub fn stage_len(&self) -> Uniform<u32> {
+        // SAFETY: made from a uniform value.
+        unsafe { Uniform::assume(self.layout.len) }
+    }
+
+    /// The next stage, to be filled.
+    ///
+    /// Meets a barrier where other threads may still read the stage.
+    /// Traps where all stages hold tiles that nobody has waited for.
+    #[inline(always)]
+    pub fn producer_acquire(&mut self) -> WriteSlot<'_, 'b, T, STAGES, C, M> {
+        let stage = self.ring.acquire();
+        WriteSlot::new(&mut self.ring, self.layout, stage)
+    }
+
+    /// The oldest filled stage, once its copies have landed; the younger ones stay under way.
+    ///
+    /// Meets a barrier, so that each thread sees what the others copied.
+    /// Traps where no stage was committed.
+    #[inline(always)]
+    pub fn consumer_wait(&mut self) -> ReadSlot<'_, T, C> {
+        let stage = self.ring.wait();
+        ReadSlot::new(self.layout, stage)
+    }
+
+    /// The next stage to be filled, and the oldest filled one, with a single barrier for both.
+    ///
+    /// It keeps one tile less in flight than [`producer_acquire`](Pipeline::producer_acquire) and [`consumer_wait`](Pipeline::consumer_wait) do,
+    /// and saves their second barrier. It needs two stages at least, of which one is not filled before.
+    #[inline(always)]
+    pub fn step(&mut self) -> (WriteSlot<'_, 'b, T, STAGES, C, M>, ReadSlot<'_, T, C>) {
+        let (fill, read) = self.ring.step();
+        (
+            WriteSlot::new(&mut self.ring, self.layout, fill),
+            ReadSlot::new(self.layout, read),
+        )
+    }
+
+    /// Waits for all copies and all threads, and gives the shared memory back.
+    #[inline(always)]
+    pub fn drain(mut self) -> Region {
+        self.ring.drain();
+        self.memory
+    }
+
+    /// The block whose ring this is.
+    #[inline(always)]
+    pub(crate) fn block(&mut self) -> &'b Block {
+        self.ring.engine().block()
+    }
+
+    /// One step of schedule `S`: refills a stage and hands out the one to read.
+    #[inline(always)]
+    pub(crate) fn turn<S: Schedule>(
+        &mut self,
+        refill: impl FnOnce(Copier<'_, M>),
+    ) -> ReadSlot<'_, T, C> {
+        let layout = self.layout;
+        let stage = S::turn(&mut self.ring, |stage| refill(layout.copier(stage)));
+        ReadSlot::new(layout, stage)
+    }
+}
+
+/// The trap of a slot asked for what its stage does not have.
+#[inline(always)]
+fn outside() -> ! {
+    ptx::trap()
+}

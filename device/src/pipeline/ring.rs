@@ -1,0 +1,209 @@
+//! The bookkeeping of a ring of stages: which stage is filled next, which is read next, how deep a wait must be and where a barrier is needed.
+//!
+//! It knows no instruction: an [`Engine`] carries out what it decides.
+//! On the device the engine is a few instructions and everything here folds into constants and two counters;
+//! in tests the engine records, and the laws of the ring are checked over the very same code.
+
+/// Carries out what the ring decides.
+pub trait Engine {
+    /// Closes the running group of copies, also when it is empty.
+    fn commit(&mut self);
+    /// Waits until at most `PENDING` of the newest groups are incomplete.
+    fn wait<const PENDING: usize>(&mut self);
+    /// Waits for all threads that share the stages, and publishes what each of them wrote or waited for.
+    fn barrier(&mut self);
+    /// Ends the launch: the caller's order of verbs has no meaning.
+    fn misuse(&mut self, misuse: Misuse) -> !;
+
+    /// `value`, in a form that the compiler knows nothing about.
+    ///
+    /// A loop that counts with it stays a loop, where unrolling would repeat the code for nothing.
+    #[inline(always)]
+    fn opaque(&mut self, value: u32) -> u32 {
+        value
+    }
+}
+
+/// An order of verbs that no ring can carry out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// A stage was acquired although all hold tiles that nobody has waited for: the wait would never end.
+    Full,
+    /// A tile was waited for although none is on its way: the wait would never end.
+    Empty,
+}
+
+/// A stage of the ring, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage(pub(crate) u32);
+
+/// Positions in a ring of `STAGES` stages.
+///
+/// One group of copies is committed for each stage filled, so the wait depth is the number of groups that are younger than the one to be read.
+#[derive(Debug)]
+pub struct Ring<E, const STAGES: usize> {
+    engine: E,
+    /// The stage that is filled next.
+    fill: u32,
+    /// The stage that is read next.
+    read: u32,
+    /// Groups committed and not yet waited for.
+    open: u32,
+    /// A stage was acquired and its group is not yet committed.
+    filling: bool,
+    /// A stage was handed out for reading since the last barrier.
+    read_since_barrier: bool,
+}
+
+impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
+    const CHECKED: () = assert!(
+        STAGES >= 1 && STAGES <= 8,
+        "a ring has 1 to 8 stages: with none there is nowhere to copy to, and more than 8 were never faster"
+    );
+
+    /// An empty ring.
+    #[inline(always)]
+    pub fn new(engine: E) -> Self {
+        let () = Self::CHECKED;
+        Self {
+            engine,
+            fill: 0,
+            read: 0,
+            open: 0,
+            filling: false,
+            read_since_barrier: false,
+        }
+    }
+
+    /// A ring with all stages but one filled through `refill`, each in a group of its own.
+    #[inline(always)]
+    pub fn primed(mut engine: E, mut refill: impl FnMut(Stage)) -> Self {
+        let ahead = STAGES as u32 - 1;
+        if ahead > 0 {
+            let mut stage = 0;
+            while stage < ahead {
+                refill(Stage(stage));
+                engine.commit();
+                stage = engine.opaque(stage + 1);
+            }
+        }
+        // The counters are constants again, so that what follows folds.
+        Self {
+            fill: ahead,
+            open: ahead,
+            ..Self::new(engine)
+        }
+    }
+
+    /// The engine.
+    #[inline(always)]
+    pub fn engine(&mut self) -> &mut E {
+        &mut self.engine
+    }
+
+    /// The stage to fill next, free for everybody's copies.
+    #[inline(always)]
+    pub fn acquire(&mut self) -> Stage {
+        self.settle();
+        if self.open >= STAGES as u32 {
+            self.engine.misuse(Misuse::Full);
+        }
+        // The stage may have been read by other threads since the last barrier.
+        // Filling the last free stage counts as such in any case: then a steady loop meets the barrier in its first round as in all others, and the flag folds away.
+        if self.read_since_barrier || self.open + 1 == STAGES as u32 {
+            self.meet();
+        }
+        self.filling = true;
+        Stage(self.fill)
+    }
+
+    /// Closes the group of the stage acquired last.
+    #[inline(always)]
+    pub fn commit(&mut self) {
+        self.engine.commit();
+        self.filling = false;
+        self.open += 1;
+        self.fill = Self::next(self.fill);
+    }
+
+    /// The oldest filled stage, once its copies have landed for everybody.
+    #[inline(always)]
+    pub fn wait(&mut self) -> Stage {
+        self.settle();
+        self.land();
+        self.meet();
+        self.read_since_barrier = true;
+        let stage = Stage(self.read);
+        self.read = Self::next(self.read);
+        stage
+    }
+
+    /// One barrier for both: the stage to fill next, and the oldest filled one, landed.
+    ///
+    /// The barrier publishes the one and frees the other, which was read before it.
+    #[inline(always)]
+    pub fn step(&mut self) -> (Stage, Stage) {
+        const {
+            assert!(
+                STAGES >= 2,
+                "one barrier a step needs at least 2 stages: the stage to fill and the stage to read live at the same time"
+            )
+        };
+        let read = self.wait();
+        if self.open + 1 >= STAGES as u32 {
+            self.engine.misuse(Misuse::Full);
+        }
+        self.filling = true;
+        (Stage(self.fill), read)
+    }
+
+    /// Waits until every copy has landed and every thread is done with the stages.
+    #[inline(always)]
+    pub fn drain(&mut self) {
+        self.settle();
+        self.engine.wait::<0>();
+        self.meet();
+        self.open = 0;
+        self.read = self.fill;
+    }
+
+    /// A slot that was forgotten was filled as far as it was: its group is closed before anything else happens.
+    #[inline(always)]
+    fn settle(&mut self) {
+        if self.filling {
+            self.commit();
+        }
+    }
+
+    /// Waits for the oldest open group; the younger ones may stay open.
+    #[inline(always)]
+    fn land(&mut self) {
+        match self.open {
+            1 => self.engine.wait::<0>(),
+            2 => self.engine.wait::<1>(),
+            3 => self.engine.wait::<2>(),
+            4 => self.engine.wait::<3>(),
+            5 => self.engine.wait::<4>(),
+            6 => self.engine.wait::<5>(),
+            7 => self.engine.wait::<6>(),
+            8 => self.engine.wait::<7>(),
+            _ => self.engine.misuse(Misuse::Empty),
+        }
+        self.open -= 1;
+    }
+
+    #[inline(always)]
+    fn meet(&mut self) {
+        self.engine.barrier();
+        self.read_since_barrier = false;
+    }
+
+    #[inline(always)]
+    fn next(stage: u32) -> u32 {
+        if stage + 1 == STAGES as u32 {
+            0
+        } else {
+            stage + 1
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! One-dimensional tiles as the source of a stream.
+
+use super::{Left, Source};
+use crate::pipeline::{BlockScope, Copier, Mechanism, ReadSlot};
+use crate::view::{Assignment, In, Piece, Share, Tiling, Vector, Width, Word};
+use crate::{Block, Uniform, ptx};
+
+/// The tiles of a share of an [`In`].
+///
+/// `ALIGNED` tiles are copied in pieces of 16 bytes, by the quickest code.
+/// Others are copied as wide as the view's alignment allows, 16, 8 or 4 bytes at a time; [`width`](Tiles::width) says which.
+#[derive(Debug)]
+pub struct Tiles<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> {
+    share: Share<T, PIECES, A>,
+    width: Width,
+    /// Where the next tile to copy starts.
+    source: *const u8,
+    /// Element at which the next tile to hand out starts.
+    start: u64,
+}
+
+impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment>
+    Tiles<T, PIECES, ALIGNED, A>
+{
+    /// The tiles of `share`, read from `from`.
+    ///
+    /// Traps where `from` is shorter than the tiling, or `ALIGNED` is claimed of a view that is not; ask [`In::width`] first.
+    #[inline(always)]
+    pub fn new(from: In<T>, share: Share<T, PIECES, A>) -> Self {
+        let width = if ALIGNED {
+            Width::B16
+        } else {
+            from.width().get()
+        };
+        if share.tiling.len().get() > from.len || (ALIGNED && from.width().get() != Width::B16) {
+            ptx::trap();
+        }
+        let start = share.start();
+        let source = from.base.wrapping_add(start as usize).cast();
+        Self {
+            share,
+            width,
+            source,
+            start,
+        }
+    }
+
+    /// The tiling.
+    #[inline(always)]
+    pub fn tiling(&self) -> Tiling<T, PIECES> {
+        self.share.tiling
+    }
+
+    /// The copies that are made: the path that the alignment allows.
+    #[inline(always)]
+    pub fn width(&self) -> Uniform<Width> {
+        // SAFETY: taken from a uniform view.
+        unsafe { Uniform::assume(self.width) }
+    }
+
+    /// Steps at the end that are not whole tiles: one or none.
+    #[inline(always)]
+    fn ragged_steps(&self) -> u32 {
+        u32::from(self.share.ragged != 0)
+    }
+
+    /// Copies this thread's part of a whole tile, 16 bytes at a time.
+    #[inline(always)]
+    fn copy_whole<M: Mechanism>(&self, block: &Block, stage: &Copier<'_, M>) {
+        for piece in 0..PIECES as u32 {
+            let offset = (piece * block.threads().get() + block.thread()) * 16;
+            // SAFETY: the tile lies in the view and the stage is as large as a tile; threads and pieces have different places;
+            // only aligned views come here, and tiles and stages start at multiples of 16 bytes.
+            unsafe {
+                M::copy::<16>(
+                    stage.address() + offset,
+                    self.source.wrapping_add(offset as usize),
+                );
+            }
+        }
+    }
+
+    /// Copies this thread's part of the first `bytes` bytes of a tile, `BYTES` at a time, and fills the rest of the stage with zeros.
+    #[inline(always)]
+    fn copy_prefix<M: Mechanism, const BYTES: usize>(
+        &self,
+        block: &Block,
+        stage: &Copier<'_, M>,
+        bytes: u32,
+    ) {
+        let step = block.threads().get() * BYTES as u32;
+        let end = block.threads().get() * (PIECES * 16) as u32;
+        let mut offset = block.thread() * BYTES as u32;
+        // The end test counts bytes, not rounds: the compiler cannot tell how often it holds, and so keeps the loop a loop.
+        loop {
+            for _ in 0..16 / BYTES {
+                let size = bytes.saturating_sub(offset).min(BYTES as u32);
+                // SAFETY: no byte behind those that exist is read, and the stage is as large as a tile; threads and rounds have different places;
+                // the view's width is at least `BYTES`, and tiles and stages start at multiples of 16 bytes.
+                unsafe {
+                    M::copy_prefix::<BYTES>(
+                        stage.address() + offset,
+                        self.source.wrapping_add(offset as usize),
+                        size,
+                    );
+                }
+                offset += step;
+            }
+            if PIECES == 1 || offset >= end {
+                break;
+            }
+        }
+    }
+}
+
+impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
+    for Tiles<T, PIECES, ALIGNED, A>
+{
+    type Item = T;
+    type Tile<'s> = Tile<'s, T, PIECES, A>;
+
+    #[inline(always)]
+    fn stage_len(&self) -> Uniform<u32> {
+        self.share.tiling.tile()
+    }
+
+    #[inline(always)]
+    fn steps(&self) -> Uniform<u32> {
+        self.share.steps()
+    }
+
+    #[inline(always)]
+    fn irregular_steps(&self) -> Uniform<u32> {
+        // SAFETY: a share is made of uniform values.
+        unsafe { Uniform::assume(self.ragged_steps()) }
+    }
+
+    #[inline(always)]
+    fn refill<M: Mechanism>(&mut self, block: &Block, stage: Copier<'_, M>, left: Left) {
+        let whole = left.more_than(self.ragged_steps());
+        if ALIGNED && whole && left.steady() {
+            self.copy_whole(block, &stage);
+        } else if left.more_than(0) {
+            let elements = if whole {
+                self.share.tiling.tile().get()
+            } else {
+                self.share.ragged
+            };
+            let bytes = elements * size_of::<T>() as u32;
+            match self.width {
+                Width::B16 => self.copy_prefix::<M, 16>(block, &stage, bytes),
+                Width::B8 => self.copy_prefix::<M, 8>(block, &stage, bytes),
+                Width::B4 => self.copy_prefix::<M, 4>(block, &stage, bytes),
+            }
+        } else {
+            return;
+        }
+        let stride = self.share.stride() * size_of::<T>() as u64;
+        self.source = self.source.wrapping_add(stride as usize);
+    }
+
+    #[inline(always)]
+    fn tile<'s>(
+        &mut self,
+        block: &Block,
+        slot: ReadSlot<'s, T, BlockScope>,
+        left: u32,
+        regular: bool,
+    ) -> Tile<'s, T, PIECES, A> {
+        let share = self.share;
+        let start = self.start;
+        self.start += share.stride();
+        let len = if regular || left > self.ragged_steps() {
+            share.tiling.tile().get()
+        } else {
+            share.ragged
+        };
+        Tile {
+            slot,
+            share,
+            start,
+            len,
+            whole: regular,
+            thread: block.thread(),
+            threads: block.threads().get(),
+        }
+    }
+}
+
+/// A tile in its stage.
+#[derive(Debug)]
+pub struct Tile<'s, T: Word, const PIECES: usize, A: Assignment> {
+    slot: ReadSlot<'s, T, BlockScope>,
+    share: Share<T, PIECES, A>,
+    start: u64,
+    /// Elements that exist.
+    len: u32,
+    /// Whether the tile is known to be whole; a constant wherever it is asked.
+    whole: bool,
+    thread: u32,
+    threads: u32,
+}
+
+impl<T: Word, const PIECES: usize, A: Assignment> Tile<'_, T, PIECES, A> {
+    /// Calls `f` with each of this thread's pieces that holds an element, in order.
+    #[inline(always)]
+    pub fn each(self, mut f: impl FnMut(Piece<T, PIECES, A>)) {
+        let lanes = T::Vector::LANES;
+        if self.whole {
+            let places: [u32; PIECES] =
+                core::array::from_fn(|piece| piece as u32 * self.threads + self.thread);
+            // All loads before the first use: the uses need not wait for one another.
+            // SAFETY: a tile has `PIECES` vectors a thread.
+            let values = places.map(|place| unsafe { self.slot.vector_at(place * 16) });
+            for (place, values) in places.into_iter().zip(values) {
+                let at = self.start + u64::from(place * lanes);
+                f(self.share.piece(at, lanes, values));
+            }
+        } else {
+            let mut place = self.thread;
+            loop {
+                let count = self.len.saturating_sub(place * lanes).min(lanes);
+                if count > 0 {
+                    // SAFETY: a tile has `PIECES` vectors a thread.
+                    let values = unsafe { self.slot.vector_at(place * 16) };
+                    let at = self.start + u64::from(place * lanes);
+                    f(self.share.piece(at, count, values));
+                }
+                place += self.threads;
+                // As in `refill`, a loop that stays one.
+                if PIECES == 1 || place >= self.threads * PIECES as u32 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Elements of the tile.
+    #[inline(always)]
+    pub fn len(&self) -> Uniform<u32> {
+        // SAFETY: a tile is made of uniform values.
+        unsafe { Uniform::assume(self.len) }
+    }
+
+    /// Whether the tile has no elements; none is handed out so.
+    #[inline(always)]
+    pub fn is_empty(&self) -> Uniform<bool> {
+        self.len().map(|len| len == 0)
+    }
+}

@@ -1,0 +1,158 @@
+//! Element types that move in 16-byte pieces.
+
+use crate::param::Element;
+use crate::ptx;
+
+/// An element type of 4 or 8 bytes, 16 bytes of which are a piece.
+///
+/// Every bit pattern is a value of such a type.
+pub trait Word: Element + sealed::Sealed {
+    /// 16 bytes of elements.
+    type Vector: Vector<Item = Self>;
+
+    /// Loads one element from shared memory.
+    ///
+    /// # Safety
+    /// As for [`ptx::ld_shared_u32`].
+    unsafe fn load_shared(address: u32) -> Self;
+}
+
+/// 16 bytes of elements, as an array.
+pub trait Vector: Copy + sealed::Sealed {
+    /// The element.
+    type Item;
+
+    /// Elements of the vector.
+    const LANES: u32;
+
+    /// All lanes `value`.
+    fn splat(value: Self::Item) -> Self;
+
+    /// Each lane through `f`.
+    fn map(self, f: impl FnMut(Self::Item) -> Self::Item) -> Self;
+
+    /// Each lane together with that of `other` through `f`.
+    fn zip(self, other: Self, f: impl FnMut(Self::Item, Self::Item) -> Self::Item) -> Self;
+
+    /// The lanes in order.
+    fn for_each(self, f: impl FnMut(u32, Self::Item));
+
+    /// Loads the vector from shared memory.
+    ///
+    /// # Safety
+    /// As for [`ptx::ld_shared_v4_u32`].
+    unsafe fn load_shared(address: u32) -> Self;
+
+    /// Stores the vector to global memory, `BYTES` at a time.
+    ///
+    /// # Safety
+    /// As for [`ptx::st_global_v4_u32`], with an address that is a multiple of `BYTES`.
+    unsafe fn store_global<const BYTES: usize>(self, address: *mut Self::Item);
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! words {
+    ($($ty:ty, $lanes:tt, $load1:ident, $load:ident, $v4:ident, $v2:ident, $to:expr, $from:expr;)+) => {$(
+        impl sealed::Sealed for $ty {}
+        impl sealed::Sealed for [$ty; $lanes] {}
+
+        impl Word for $ty {
+            type Vector = [$ty; $lanes];
+
+            #[inline(always)]
+            unsafe fn load_shared(address: u32) -> Self {
+                // SAFETY: the caller's contract.
+                let [value] = unsafe { ptx::$load1(address) }.map($from);
+                value
+            }
+        }
+
+        impl Vector for [$ty; $lanes] {
+            type Item = $ty;
+
+            const LANES: u32 = $lanes;
+
+            #[inline(always)]
+            fn splat(value: $ty) -> Self {
+                [value; $lanes]
+            }
+
+            #[inline(always)]
+            fn map(self, f: impl FnMut($ty) -> $ty) -> Self {
+                self.map(f)
+            }
+
+            #[inline(always)]
+            fn zip(self, other: Self, mut f: impl FnMut($ty, $ty) -> $ty) -> Self {
+                let mut lane = 0;
+                self.map(|value| {
+                    let result = f(value, other[lane]);
+                    lane += 1;
+                    result
+                })
+            }
+
+            #[inline(always)]
+            fn for_each(self, mut f: impl FnMut(u32, $ty)) {
+                let mut lane = 0;
+                for value in self {
+                    f(lane, value);
+                    lane += 1;
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn load_shared(address: u32) -> Self {
+                // SAFETY: the caller's contract.
+                unsafe { ptx::$load(address) }.map($from)
+            }
+
+            #[inline(always)]
+            unsafe fn store_global<const BYTES: usize>(self, address: *mut $ty) {
+                words!(@store $lanes, self, address, $v4, $v2, $to);
+            }
+        }
+    )+};
+    (@store 4, $self:ident, $address:ident, $v4:ident, $v2:ident, $to:expr) => {
+        let [a, b, c, d] = $self.map($to);
+        // SAFETY: the caller's contract.
+        unsafe {
+            match BYTES {
+                16 => ptx::$v4($address.cast(), [a, b, c, d]),
+                8 => {
+                    ptx::$v2($address.cast(), [a, b]);
+                    ptx::$v2($address.add(2).cast(), [c, d]);
+                }
+                _ => {
+                    for (lane, value) in $self.into_iter().enumerate() {
+                        $address.add(lane).write(value);
+                    }
+                }
+            }
+        }
+    };
+    (@store 2, $self:ident, $address:ident, $v4:ident, $v2:ident, $to:expr) => {
+        let values = $self.map($to);
+        // SAFETY: the caller's contract.
+        unsafe {
+            match BYTES {
+                16 => ptx::$v2($address.cast(), values),
+                _ => {
+                    for (lane, value) in $self.into_iter().enumerate() {
+                        $address.add(lane).write(value);
+                    }
+                }
+            }
+        }
+    };
+}
+
+words! {
+    f32, 4, ld_shared_f32, ld_shared_v4_f32, st_global_v4_f32, st_global_v2_f32, |value| value, |value| value;
+    u32, 4, ld_shared_u32, ld_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value, |value| value;
+    i32, 4, ld_shared_u32, ld_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value as u32, |value| value as i32;
+    f64, 2, ld_shared_f64, ld_shared_v2_f64, st_global_v2_f64, st_global_v2_f64, |value| value, |value| value;
+}
