@@ -15,6 +15,8 @@
 //! in loops of the usual form the checks fold away.
 
 mod copy;
+#[cfg(test)]
+mod laws;
 mod mechanism;
 pub mod ring;
 mod schedule;

@@ -2,7 +2,7 @@
 //!
 //! | module | instructions |
 //! |---|---|
-//! | [`cp_async`] | `cp.async`, its groups and waits |
+//! | [`mod@cp_async`] | `cp.async`, its groups and waits |
 //! | [`memory`] | vector loads and stores of global and shared memory |
 //! | [`barrier`] | `bar` and `barrier` of a block |
 //! | [`warp`] | `shfl.sync`, `bar.warp.sync` |

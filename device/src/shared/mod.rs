@@ -2,7 +2,7 @@
 //!
 //! A [`Region`] is a value that every thread of the block holds alike.
 //! It cannot be read or written as it is, since no type could tell which thread writes where; who takes a region
-//! (a [`Pipeline`](crate::pipeline::Pipeline), a [reduction](crate::Block::sum)) decides that, and gives the region back when done.
+//! (a [`Pipeline`](crate::pipeline::Pipeline), a collective call) decides that, and gives the region back when done.
 
 mod fixed;
 
