@@ -178,7 +178,7 @@ impl<T: Word> ReadSlot<'_, T, ThreadScope> {
 /// A place in any stage of a ring, checked once: an element (`KIND` 1) or 16 aligned bytes (`KIND` 16).
 ///
 /// Checked outside a loop, it makes the reads in the loop free of checks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span<T, const KIND: usize> {
     offset: u32,
     len: u32,

@@ -2,9 +2,10 @@
 
 /// Declares static shared memory of a fixed size and yields it as a [`Region`](crate::shared::Region).
 ///
-/// ```ignore
+/// ```
 /// // SAFETY: evaluated once, at the top of the kernel.
 /// let scratch = unsafe { nstage::static_shared!(SUMS: [f32; 32]) };
+/// assert_eq!(scratch.bytes().get(), 128);
 /// ```
 ///
 /// The name ends up in the PTX beside the line it stands on, so that two declarations do not meet.

@@ -3,18 +3,30 @@
 //! A [`Stream`] goes through the tiles of a source, several stages ahead of the code that uses them.
 //! It owns the prologue, the steady state, the ragged tail (one commit a step, also past the end) and the drain, for any number of tiles from none on:
 //!
-//! ```ignore
-//! let mut tiles = Stream::<_, TwoBarrier, 4>::new(&block, shared, source);
-//! while let Some(tile) = tiles.next() {
-//!     tile.each(|piece| y.put(piece.map(|x| a * x)));
+//! ```
+//! use nstage::Block;
+//! use nstage::pipeline::TwoBarrier;
+//! use nstage::shared::Region;
+//! use nstage::stream::{Stream, Tiles};
+//! use nstage::view::{In, Out, Tiling};
+//!
+//! fn scale(block: &Block, shared: Region, x: In<f32>, y: Out<f32>, a: f32) {
+//!     let share = Tiling::<f32, 1>::new(block, x.len()).grid_stride(block);
+//!     let mut y = y.tiles::<1, false>();
+//!     let mut tiles = Stream::<_, TwoBarrier, 4>::new(block, shared, Tiles::<_, 1, false, _>::new(x, share));
+//!     while let Some(tile) = tiles.next() {
+//!         tile.each(|piece| y.put(piece.map(|x| a * x)));
+//!     }
+//!     let _shared = tiles.drain();
 //! }
-//! let shared = tiles.drain();
 //! ```
 //!
 //! Items are lent, not given: a tile ends before the next one is taken, since its stage is filled again then.
 
+mod rows;
 mod tiles;
 
+pub use rows::{Row, Rows};
 pub use tiles::{Tile, Tiles};
 
 use crate::pipeline::{BlockScope, Copier, Groups, Mechanism, Pipeline, ReadSlot, Schedule, Span};

@@ -3,10 +3,14 @@
 //! Making a view is `unsafe`, since only the launch contract knows what is behind a pointer; everything after that is safe:
 //! reads past the end do not happen, and a write needs a witness of an index that no other thread holds.
 
+mod items;
+mod plane;
 mod tiles;
 mod width;
 mod word;
 
+pub use items::{Elected, Item, Items, OutItems};
+pub use plane::{Lane, OutPlane, Patch, Patches, Plane};
 pub use tiles::{Any, Assignment, GridStride, OutTiles, Piece, Share, Tiling};
 pub use width::Width;
 pub use word::{Vector, Word};

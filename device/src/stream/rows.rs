@@ -1,0 +1,205 @@
+//! The rows of a patch as the source of a stream: what a stencil reads.
+//!
+//! A stage holds one row, from one vector left of the patch to one vector right of it.
+//! Above and below the plane its first and last row are repeated; to the left and right, columns that do not exist are not copied,
+//! and [`Rows::column`] and [`Rows::neighbours`] name the nearest that do.
+
+use super::{Left, Source};
+use crate::pipeline::{BlockScope, Copier, Mechanism, ReadSlot, Span};
+use crate::view::{In, Patch, Vector, Width, Word};
+use crate::{Block, Uniform, ptx};
+
+/// The rows of a patch of `In<T>`, with `REACH` more above and below.
+///
+/// `ALIGNED` rows are copied in pieces of 16 bytes, by the quickest code; others as wide as their alignment allows.
+#[derive(Debug)]
+pub struct Rows<T, const REACH: u32, const ALIGNED: bool> {
+    /// The first column that is copied, in row 0.
+    source: *const T,
+    access: Width,
+    /// Element of the stage where that column goes.
+    at: u32,
+    /// Columns that are copied.
+    count: u32,
+    /// Elements of a stage.
+    len: u32,
+    /// Columns of the plane, and its last row.
+    width: u32,
+    last_row: u32,
+    /// The row to copy next, counted from `REACH` above the plane.
+    to_issue: u32,
+    /// The row to hand out next, counted from the first.
+    to_read: u32,
+    steps: u32,
+    /// The column at stage element 0, which may be one vector left of the plane.
+    origin: i64,
+}
+
+impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
+    /// The rows that a stencil of reach `REACH` reads in order to compute `patch`.
+    ///
+    /// Traps where `from` is shorter than the plane, or where `ALIGNED` is claimed of rows that are not; ask [`Plane::access`](crate::view::Plane::access) first.
+    #[inline(always)]
+    pub fn new<const ROWS: u32>(from: In<T>, patch: &Patch<T, ROWS>) -> Self {
+        let lanes = T::Vector::LANES;
+        let plane = patch.plane;
+        let access = plane.access(from.width()).get();
+        if plane.len().get() > from.len || (ALIGNED && access != Width::B16) {
+            ptx::trap();
+        }
+        let width = plane.width().get();
+        let left = patch.column.min(lanes);
+        let first = patch.column - left;
+        let end =
+            (u64::from(patch.column) + u64::from(patch.strip() + lanes)).min(u64::from(width));
+        Self {
+            source: from.base.wrapping_add(first as usize),
+            access: if ALIGNED { Width::B16 } else { access },
+            at: lanes - left,
+            count: (end - u64::from(first)) as u32,
+            len: patch.strip() + 2 * lanes,
+            width,
+            last_row: plane.height().get() - 1,
+            to_issue: patch.row,
+            to_read: 0,
+            steps: patch.rows + 2 * REACH,
+            origin: i64::from(patch.column) - i64::from(lanes),
+        }
+    }
+
+    /// Elements of a stage for blocks of `threads` threads.
+    pub const fn stage_len_of(threads: u32) -> u32 {
+        (threads + 2) * T::Vector::LANES
+    }
+
+    /// The place, in every row, of the column nearest to `offset` from this thread's first.
+    #[inline(always)]
+    pub fn column(&self, block: &Block, offset: i32) -> Span<T, 1> {
+        let wanted =
+            self.origin + i64::from((block.thread() + 1) * T::Vector::LANES) + i64::from(offset);
+        // Not `clamp`, which panics where the bounds are out of order.
+        let nearest = wanted
+            .max(self.origin + i64::from(self.at))
+            .min(self.origin + i64::from(self.at + self.count) - 1);
+        Span::element(self.len, (nearest - self.origin) as u32)
+    }
+
+    /// The places, in every row, of the vectors left of this thread's, its own and right of it, where rows are aligned.
+    ///
+    /// At the plane's edges, and beyond, the nearest vector that exists stands in for one that does not.
+    #[inline(always)]
+    pub fn neighbours(&self, block: &Block) -> [Span<T, 16>; 3] {
+        let lanes = T::Vector::LANES;
+        [0, 1, 2].map(|place| {
+            let wanted = (block.thread() + place) * lanes;
+            let nearest = wanted.max(self.at).min(self.at + self.count - lanes);
+            Span::vector(self.len, nearest)
+        })
+    }
+
+    /// Copies this thread's part of a row, `BYTES` at a time.
+    #[inline(always)]
+    fn copy<M: Mechanism, const BYTES: usize>(&self, block: &Block, to: u32, row: *const u8) {
+        let total = self.count * size_of::<T>() as u32;
+        let step = block.threads().get() * BYTES as u32;
+        let mut offset = block.thread() * BYTES as u32;
+        let mut copy = || {
+            if offset < total {
+                // SAFETY: the columns lie in the row and in the stage; threads and rounds have different places;
+                // rows are aligned to `BYTES`, and their columns start and, being multiples of that many bytes, end there.
+                unsafe { M::copy::<BYTES>(to + offset, row.wrapping_add(offset as usize)) };
+            }
+            offset += step;
+            offset < total
+        };
+        if BYTES == 16 {
+            // One vector for each thread, and two more for the neighbours.
+            copy();
+            copy();
+        } else {
+            while copy() {}
+        }
+    }
+}
+
+impl<T: Word, const REACH: u32, const ALIGNED: bool> Source for Rows<T, REACH, ALIGNED> {
+    type Item = T;
+    type Tile<'s> = Row<'s, T>;
+
+    #[inline(always)]
+    fn stage_len(&self) -> Uniform<u32> {
+        // SAFETY: made from uniform values.
+        unsafe { Uniform::assume(self.len) }
+    }
+
+    #[inline(always)]
+    fn steps(&self) -> Uniform<u32> {
+        // SAFETY: made from uniform values.
+        unsafe { Uniform::assume(self.steps) }
+    }
+
+    #[inline(always)]
+    fn irregular_steps(&self) -> Uniform<u32> {
+        Uniform::<u32>::constant::<0>()
+    }
+
+    #[inline(always)]
+    fn refill<M: Mechanism>(&mut self, block: &Block, stage: Copier<'_, M>, left: Left) {
+        if !left.more_than(0) {
+            return;
+        }
+        let row = self.to_issue.saturating_sub(REACH).min(self.last_row);
+        self.to_issue += 1;
+        let row = self
+            .source
+            .wrapping_add((u64::from(row) * u64::from(self.width)) as usize)
+            .cast::<u8>();
+        let to = stage.address() + self.at * size_of::<T>() as u32;
+        match self.access {
+            Width::B16 => self.copy::<M, 16>(block, to, row),
+            Width::B8 => self.copy::<M, 8>(block, to, row),
+            Width::B4 => self.copy::<M, 4>(block, to, row),
+        }
+    }
+
+    #[inline(always)]
+    fn tile<'s>(
+        &mut self,
+        _: &Block,
+        slot: ReadSlot<'s, T, BlockScope>,
+        _: u32,
+        _: bool,
+    ) -> Row<'s, T> {
+        let index = self.to_read;
+        self.to_read += 1;
+        Row { slot, index }
+    }
+}
+
+/// A row in its stage.
+#[derive(Debug)]
+pub struct Row<'s, T> {
+    slot: ReadSlot<'s, T, BlockScope>,
+    index: u32,
+}
+
+impl<T: Word> Row<'_, T> {
+    /// Its number, counted from the first row that the patch needs.
+    #[inline(always)]
+    pub fn index(&self) -> Uniform<u32> {
+        // SAFETY: rows are counted by all threads alike.
+        unsafe { Uniform::assume(self.index) }
+    }
+
+    /// The element at a place found by [`Rows::column`].
+    #[inline(always)]
+    pub fn element(&self, place: Span<T, 1>) -> T {
+        self.slot.element(place)
+    }
+
+    /// The vector at a place found by [`Rows::neighbours`].
+    #[inline(always)]
+    pub fn vector(&self, place: Span<T, 16>) -> T::Vector {
+        self.slot.vector(place)
+    }
+}
