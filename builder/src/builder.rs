@@ -63,6 +63,9 @@ impl fmt::Display for Progress<'_> {
 /// Is told what a build is doing. Targets build side by side, so it must be callable from any thread.
 type OnProgress = Box<dyn Fn(&Progress<'_>) + Send + Sync>;
 
+/// Names the folder to build in. Several workspaces may share one: `core` is then compiled once for all.
+pub const WORK_DIR_VARIABLE: &str = "NSTAGE_WORK_DIR";
+
 /// Builds one kernels crate to PTX.
 #[must_use = "nothing is built before `build`"]
 pub struct Builder {
@@ -138,7 +141,7 @@ impl Builder {
         self
     }
 
-    /// Where to build. The default is `nstage` in the target folder, so that build scripts and tasks share what they have built.
+    /// Where to build. The default is what [`WORK_DIR_VARIABLE`] names, else `nstage` in the target folder: build scripts and tasks then share what they have built.
     pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.work_dir = Some(dir.into());
         self
@@ -168,6 +171,7 @@ impl Builder {
         let work_dir = self
             .work_dir
             .clone()
+            .or_else(|| env::var_os(WORK_DIR_VARIABLE).map(PathBuf::from))
             .or_else(work_dir_of_build_script)
             .unwrap_or_else(|| root.target_dir.join("nstage"));
         let key = cache::hash_of((&root.dir, &self.settings));
@@ -339,6 +343,7 @@ impl Session<'_> {
         let profile_dir = target_dir.join(DEVICE_TARGET).join("device");
         let library = package.library.as_deref().unwrap_or_default();
         let mut inputs = Inputs::collect(&profile_dir, library, &plan.packages)?;
+        inputs.add_file(&self.root.workspace_manifest)?;
         if let Some(lock) = self
             .root
             .lock_file

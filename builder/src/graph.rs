@@ -15,6 +15,8 @@ pub(crate) struct Root {
     pub(crate) dir: PathBuf,
     /// The lock file of its workspace, if there is one.
     pub(crate) lock_file: Option<PathBuf>,
+    /// The manifest of its workspace.
+    pub(crate) workspace_manifest: PathBuf,
     /// The target folder of its workspace.
     pub(crate) target_dir: PathBuf,
 }
@@ -80,6 +82,7 @@ pub(crate) fn root(compiler: &Compiler, dir: &Path) -> Result<Root, BuildError> 
     }
     let lock_file = Some(metadata.workspace_root.join("Cargo.lock")).filter(|path| path.is_file());
     Ok(Root {
+        workspace_manifest: metadata.workspace_root.join("Cargo.toml"),
         name: package.name,
         dir,
         lock_file,

@@ -31,7 +31,7 @@ mod inputs;
 mod shim;
 mod target;
 
-pub use builder::{Builder, Progress};
+pub use builder::{Builder, Progress, WORK_DIR_VARIABLE};
 pub use built::{Built, BuiltPtx};
 pub use error::{BuildError, Refusal};
 pub use target::Target;

@@ -51,10 +51,14 @@ impl Shim {
             &source.join("lib.rs"),
             "//! Starts the device build of another crate.\n#![no_std]\n",
         )?;
-        cache::write_if_changed(
-            &self.manifest(),
-            &manifest(&root.name, &root.dir, settings, packages),
-        )?;
+        let text = std::fs::read_to_string(&root.workspace_manifest)
+            .map_err(BuildError::io("read", &root.workspace_manifest))?;
+        let patches = patches(
+            &text,
+            root.workspace_manifest.parent().unwrap_or(Path::new("/")),
+        );
+        let manifest = manifest(&root.name, &root.dir, settings, packages) + &patches;
+        cache::write_if_changed(&self.manifest(), &manifest)?;
         // The versions that the user's own workspace has settled on; cargo drops what the shim does not reach.
         if let Some(lock) = &root.lock_file {
             let own = self.dir.join("Cargo.lock");
@@ -123,7 +127,87 @@ rustflags = ["-Zcrate-attr=feature({FEATURES})", "-Aunused_features", "-Ainterna
     text
 }
 
+/// The `[patch]` tables of the user's workspace, with paths that hold from anywhere: they say which source of a crate is meant.
+fn patches(workspace_manifest: &str, folder: &Path) -> String {
+    // A manifest that cannot be read has stopped cargo before.
+    let mut table: toml::Table = workspace_manifest.parse().unwrap_or_default();
+    let Some(mut patch) = table.remove("patch") else {
+        return String::new();
+    };
+    for source in patch
+        .as_table_mut()
+        .into_iter()
+        .flat_map(|table| table.iter_mut())
+    {
+        for dependency in source
+            .1
+            .as_table_mut()
+            .into_iter()
+            .flat_map(|table| table.iter_mut())
+        {
+            if let Some(toml::Value::String(path)) = dependency.1.get_mut("path") {
+                *path = folder.join(&*path).to_string_lossy().into_owned();
+            }
+        }
+    }
+    let patch = toml::Table::from_iter([("patch".to_owned(), patch)]);
+    toml::to_string(&patch).map_or_else(|_| String::new(), |text| format!("\n{text}"))
+}
+
 /// A TOML string; JSON's escapes are all TOML's too.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Package;
+
+    #[test]
+    fn the_manifest_is_toml_with_every_package_in_it() {
+        let settings = Settings {
+            features: vec!["wide".into()],
+            default_features: false,
+            debug_lines: true,
+        };
+        let package = Package {
+            id: "path+file:///k#kernels@0.1.0".into(),
+            dir: "/k".into(),
+            fetched: false,
+            build_script: false,
+            library: None,
+        };
+        let text = manifest("kernels", Path::new("/a \"b\""), &settings, &[package]);
+        let table: toml::Table = text.parse().expect("it is TOML");
+        let kernels = &table["dependencies"]["kernels"];
+        assert_eq!(kernels["path"].as_str(), Some("/a \"b\""));
+        assert_eq!(kernels["features"].as_array().map(Vec::len), Some(1));
+        assert_eq!(kernels["default-features"].as_bool(), Some(false));
+        let profile = &table["profile"]["device"];
+        assert_eq!(profile["debug"].as_str(), Some("line-directives-only"));
+        let flags = profile["package"]["path+file:///k#kernels@0.1.0"]["rustflags"]
+            .as_array()
+            .expect("flags");
+        assert!(
+            flags
+                .iter()
+                .any(|flag| flag.as_str().is_some_and(|flag| flag.contains("abi_ptx")))
+        );
+    }
+
+    #[test]
+    fn patches_are_carried_over_with_whole_paths() {
+        let manifest = "[workspace]\n[patch.crates-io]\nnstage = { path = \"../nstage/device\" }\nlibm = { git = \"https://x/y\" }\n";
+        let table: toml::Table = patches(manifest, Path::new("/home/a/own"))
+            .parse()
+            .expect("it is TOML");
+        let patch = &table["patch"]["crates-io"];
+        assert_eq!(
+            patch["nstage"]["path"].as_str(),
+            Some("/home/a/own/../nstage/device")
+        );
+        assert_eq!(patch["libm"]["git"].as_str(), Some("https://x/y"));
+        assert_eq!(patches("[workspace]\n", Path::new("/")), "");
+    }
 }

@@ -1,6 +1,6 @@
 //! Builds small crates as a user would, with the device compiler of this machine.
 //!
-//! The work folder is kept between runs, so that `core` is compiled once; the crates are new each time.
+//! The work folder is the one of the repository's kernels, so that `core` is not compiled again; the crates are new each time.
 
 use nstage_builder::{Builder, Progress, Target};
 use std::path::{Path, PathBuf};
@@ -99,8 +99,29 @@ impl Small {
     }
 }
 
+/// Leaves of the crate's builds only what the next ones can use.
+impl Drop for Small {
+    fn drop(&mut self) {
+        for entry in std::fs::read_dir(work_dir())
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok)
+        {
+            if entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with("small-kernels-")
+            {
+                // Best effort: what stays is small, and in the target folder.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+/// The folder in which this repository's own kernels are built: `core` is there already.
 fn work_dir() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("device")
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("nstage")
 }
 
 #[test]

@@ -5,7 +5,6 @@ use crate::process::{cargo, output};
 use crate::workspace;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use nstage_builder::Target;
 use std::path::Path;
 
 /// What is copied besides the program and the PTX: folder here, folder there.
@@ -25,7 +24,7 @@ pub(crate) struct Dist {}
 
 impl Dist {
     pub(crate) fn run(self) -> Result<()> {
-        let built = ptx::build(&[Target::SM_90A])?;
+        let built = ptx::build(&[])?;
         let program = run::build_program(&["-Cstrip=symbols"])?;
         let dist = workspace::root().join("dist");
         if dist.exists() {

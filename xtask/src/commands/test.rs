@@ -6,7 +6,7 @@ use crate::steps::Steps;
 use crate::{golden, process, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
-use nstage_builder::{Built, Target};
+use nstage_builder::{Built, WORK_DIR_VARIABLE};
 use std::path::PathBuf;
 
 /// Where tests write `name: reason` when this machine lacks something that they need.
@@ -42,7 +42,7 @@ impl Test {
     pub(crate) fn steps(&self, steps: &mut Steps) {
         let mut built = None;
         steps.step("build PTX", || {
-            built = Some(ptx::build(&[Target::SM_90A])?);
+            built = Some(ptx::build(&[])?);
             Ok(())
         });
         let tools = self.cuda_tools(steps);
@@ -107,7 +107,8 @@ impl Test {
                 let mut command = process::cargo(&["test"]);
                 command
                     .current_dir(&dir)
-                    .env("CARGO_TARGET_DIR", workspace::target_dir().join("examples"));
+                    .env("CARGO_TARGET_DIR", workspace::target_dir().join("examples"))
+                    .env(WORK_DIR_VARIABLE, workspace::target_dir().join("nstage"));
                 process::run(&mut command)
             });
         }
@@ -119,7 +120,7 @@ impl Test {
         tools: Option<&CudaTools>,
         log: &std::path::Path,
     ) {
-        command.env("NSTAGE_REQUIRE_PTX", "1").env(SKIP_LOG, log);
+        command.env(SKIP_LOG, log);
         if let Some(tools) = tools {
             tools.tell(command);
         }
