@@ -156,15 +156,20 @@ fn explain_modifiers(steps: &[Step], words: &[String]) -> Mismatch {
     }
 }
 
+/// Words of a class that a message lists; the rest are dots.
+const MAX_LISTED: usize = 4;
+
 fn describe_word(spec: &WordSpec) -> String {
-    match &spec.words[..] {
-        [word] => format!("`.{word}`"),
-        words => words
-            .iter()
-            .map(|word| format!("`.{word}`"))
-            .collect::<Vec<_>>()
-            .join(" or "),
+    let mut listed: Vec<String> = spec
+        .words
+        .iter()
+        .take(MAX_LISTED)
+        .map(|word| format!("`.{word}`"))
+        .collect();
+    if spec.words.len() > MAX_LISTED {
+        listed.push("…".to_owned());
     }
+    listed.join(" or ")
 }
 
 /// The operand that does not fit, and what would.
