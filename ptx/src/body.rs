@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::ast::{Function, Instruction, Pos, Space, Statement, Variable};
+use crate::ast::{Function, Instruction, Space, Statement, Variable};
 use crate::uses::{Role, uses};
 
 /// A register that is used in a body, numbered from zero in order of first use.
@@ -157,7 +157,13 @@ impl<'a> Body<'a> {
     }
 
     fn in_range(&self, scope: &Scope<'a>, name: &str) -> Option<(usize, Option<u32>)> {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        // The number of a register has at most ten digits.
+        let digits = name
+            .bytes()
+            .rev()
+            .take(10)
+            .take_while(u8::is_ascii_digit)
+            .count();
         // `%r<20>` and `%r1<5>` both own a `%r12`; a longer stem is the more exact one.
         (name.len() - digits..name.len()).rev().find_map(|split| {
             let (stem, number) = name.split_at(split);
@@ -277,12 +283,6 @@ impl<'a> Body<'a> {
             }
             self.use_ranges.push(start..self.uses.len());
         }
-    }
-
-    /// Where a line stands in the PTX text.
-    #[must_use]
-    pub fn pos(&self, line: usize) -> Option<Pos> {
-        self.lines.get(line).map(|line| line.instruction.pos)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::{Display, Formatter, Result, Write};
 
 use crate::ast::{
     Address, AddressBase, Directive, Function, Guard, Immediate, Init, Instruction, Item, Module,
-    Operand, Space, Statement, Variable, Version,
+    Operand, Statement, Variable, Version,
 };
 
 impl Display for Version {
@@ -301,13 +301,6 @@ impl Display for Immediate {
             Immediate::F32(bits) => write!(f, "0f{bits:08X}"),
             Immediate::F64(bits) => write!(f, "0d{bits:016X}"),
         }
-    }
-}
-
-/// The words of a space, where a message names it.
-impl Display for Space {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, ".{}", self.word())
     }
 }
 

@@ -17,8 +17,8 @@ use crate::lexer::{Token, TokenKind, lex};
 /// Scopes, initialiser lists and parentheses may nest this deep.
 pub const MAX_NESTING: usize = 128;
 
-/// Texts longer than this are refused unread: 256 MiB, a thousand times the largest real file.
-pub const MAX_BYTES: usize = 256 << 20;
+/// Texts longer than this are refused unread: 64 MiB, many times the largest real file. A tree takes up to a hundred times the bytes of its text.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// Reads a PTX text.
 ///

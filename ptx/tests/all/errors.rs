@@ -1,6 +1,6 @@
 //! Messages: the place, what was found, what was expected; and that one mistake does not hide the next.
 
-use nstage_ptx::{MAX_ERRORS, MAX_NESTING, parse};
+use nstage_ptx::{MAX_BYTES, MAX_ERRORS, MAX_NESTING, parse};
 
 /// In a function body, on its own line.
 fn in_body(statement: &str) -> String {
@@ -206,4 +206,15 @@ fn nesting_has_a_limit() {
             "{errors}"
         );
     }
+}
+
+#[test]
+fn endless_texts_are_refused_unread() {
+    let errors = parse(&" ".repeat(MAX_BYTES + 1))
+        .expect_err("too long")
+        .to_string();
+    assert!(
+        errors.starts_with("1:1: got a text of 67108865 bytes, expected at most 67108864 bytes"),
+        "{errors}"
+    );
 }

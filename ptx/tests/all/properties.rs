@@ -4,7 +4,10 @@ use nstage_ptx::ast::{
     Address, AddressBase, Function, Guard, Immediate, Init, Instruction, Item, Linkage, Module,
     Operand, Pos, Space, Statement, Type, Variable, Version,
 };
+use nstage_ptx::body::Body;
+use nstage_ptx::cfg::Cfg;
 use nstage_ptx::parse;
+use nstage_ptx::table::identify;
 use proptest::prelude::*;
 
 /// A real file with some bytes replaced, cut out or doubled.
@@ -65,10 +68,32 @@ proptest! {
     }
 }
 
+/// Whatever parses can be analysed and looked up without a panic.
+fn use_up(module: &Module) {
+    for function in module.functions() {
+        let body = Body::new(function);
+        for line in &body.lines {
+            if let Err(error) = identify(line.instruction) {
+                assert!(!error.expected.is_empty(), "{error}");
+            }
+        }
+        if let Ok(graph) = Cfg::new(&body) {
+            graph.dominators();
+            graph.post_dominators();
+        }
+    }
+    let entries: Vec<&str> = module.entries().map(|entry| entry.name.as_str()).collect();
+    for entry in entries {
+        let mut module = module.clone();
+        module.retain_entry(entry).expect("it was listed");
+    }
+}
+
 /// Errors lie inside the text and in order; a tree prints to text that reads.
 fn check(text: &str) -> Result<(), TestCaseError> {
     match parse(text) {
         Ok(module) => {
+            use_up(&module);
             let again = parse(&module.to_string())
                 .map_err(|errors| TestCaseError::fail(errors.to_string()))?;
             prop_assert_eq!(

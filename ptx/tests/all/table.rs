@@ -1,6 +1,7 @@
 //! The instruction table on real code, what it tells a decoder, and what it says of mistakes.
 
-use nstage_ptx::ast::{Instruction, Item, Operand, Statement, Type};
+use nstage_ptx::ast::{Instruction, Operand, Type};
+use nstage_ptx::body::Body;
 use nstage_ptx::parse;
 use nstage_ptx::table::{
     Boolean, Compare, Flag, Layout, Matched, Mode, Modifiers, Op, Operation, Ordering, Rounding,
@@ -9,29 +10,19 @@ use nstage_ptx::table::{
 
 use crate::common;
 
-/// Calls `check` with every instruction of a body.
-fn each(body: &[Statement], check: &mut dyn FnMut(&Instruction)) {
-    for statement in body {
-        match statement {
-            Statement::Instruction(instruction) => check(instruction),
-            Statement::Block(inner) => each(inner, check),
-            _ => {}
-        }
-    }
-}
-
 /// The instruction that a line of PTX is.
 fn instruction(text: &str) -> Instruction {
     let source = format!(".version 8.7\n.target sm_90a\n.func f() {{\n{text}\n}}");
     let module = parse(&source).unwrap_or_else(|errors| panic!("{text}: {errors}"));
-    let mut found = None;
-    for function in module.functions() {
-        each(
-            function.body.as_deref().unwrap_or_default(),
-            &mut |instruction| found = Some(instruction.clone()),
-        );
-    }
-    found.unwrap_or_else(|| panic!("{text}: no instruction"))
+    let function = module
+        .functions()
+        .next()
+        .unwrap_or_else(|| panic!("{text}: no function"));
+    let body = Body::new(function);
+    let [line] = &body.lines[..] else {
+        panic!("{text}: {} instructions", body.lines.len())
+    };
+    line.instruction.clone()
 }
 
 #[test]
@@ -39,18 +30,12 @@ fn every_real_instruction_is_in_the_table() {
     let mut seen = std::collections::BTreeSet::new();
     for (path, text) in common::corpus() {
         let module = parse(&text).unwrap_or_else(|errors| panic!("{path}: {errors}"));
-        for item in &module.items {
-            let Item::Function(function) = item else {
-                continue;
-            };
-            each(
-                function.body.as_deref().unwrap_or_default(),
-                &mut |instruction| {
-                    let matched =
-                        identify(instruction).unwrap_or_else(|error| panic!("{path}:{error}"));
-                    seen.insert(matched.op);
-                },
-            );
+        for function in module.functions() {
+            for line in &Body::new(function).lines {
+                let matched =
+                    identify(line.instruction).unwrap_or_else(|error| panic!("{path}:{error}"));
+                seen.insert(matched.op);
+            }
         }
     }
     assert!(
