@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::ast::{Function, Instruction, Space, Statement, Variable};
+use crate::ast::{Function, Instruction, Pos, Space, Statement, Variable};
 use crate::uses::{Role, uses};
 
 /// A register that is used in a body, numbered from zero in order of first use.
@@ -283,6 +283,12 @@ impl<'a> Body<'a> {
             }
             self.use_ranges.push(start..self.uses.len());
         }
+    }
+
+    /// Where a line stands in the PTX text.
+    #[must_use]
+    pub fn pos(&self, line: usize) -> Option<Pos> {
+        self.lines.get(line).map(|line| line.instruction.pos)
     }
 }
 
