@@ -7,6 +7,7 @@ pub mod check;
 pub mod event;
 pub mod finding;
 pub mod launch;
+pub mod matrix;
 pub mod memory;
 mod scalar;
 

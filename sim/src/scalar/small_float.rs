@@ -5,11 +5,9 @@
 //!
 //! Each format has one NaN that operations give. Its payload is the hardware's: all ones below the sign.
 
-mod half;
+pub(crate) mod half;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use half::{Clamp, Half, pair1, pair2, pair3};
 
 use super::exact::Rounding;
 

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::half::{Clamp, Half, pair1, pair2, pair3};
 use super::*;
 use crate::scalar::exact::{self, Format};
 
