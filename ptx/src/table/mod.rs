@@ -39,8 +39,8 @@ pub struct Row {
     pub title: &'static str,
     /// The lowest `.version` of its simplest form, if known for sure.
     pub since: Option<Version>,
-    /// The lowest target of its simplest form: 80 for `sm_80`.
-    pub sm: Option<u16>,
+    /// The lowest target of its simplest form, `sm_80`, or `sm_90a` where only that one has it.
+    pub target: Option<&'static str>,
     /// The forms.
     pub forms: &'static [Form],
 }

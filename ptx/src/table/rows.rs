@@ -8,7 +8,7 @@ use crate::ast::Version;
 
 macro_rules! instructions {
     ($($section:literal {
-        $($(#[doc = $doc:literal])+ $op:ident $title:literal $([$version:literal, $sm:literal])? :
+        $($(#[doc = $doc:literal])+ $op:ident $title:literal $([$version:literal, $sm:tt])? :
             $($syntax:literal $(where $classes:literal)?;)+)+
     })+) => {
         /// Which instruction it is: one variant for each row of the table.
@@ -32,7 +32,7 @@ macro_rules! instructions {
             section: $section,
             title: $title,
             since: first(&[$(version($version))?]),
-            sm: first(&[$($sm)?]),
+            target: first(&[$(concat!("sm_", stringify!($sm)))?]),
             forms: &[$(Form { syntax: $syntax, classes: concat!($($classes)?) }),+],
         }),+),+];
     };
@@ -431,7 +431,7 @@ instructions! {
             "st.mmio.relaxed.sys{.global}.type [a], b" where "type: ANY";
         /// Stores into a block of the cluster, asynchronously, and counts on an mbarrier.
         StAsync "st.async" [81, 90]:
-            "st.async{.weak}{.ss}{.mbarrier::complete_tx::bytes}{.vec}.type [a], b.vec, [mbar]"
+            "st.async{.weak}{.ss}.mbarrier::complete_tx::bytes{.vec}.type [a], b.vec, [mbar]"
                 where "ss: shared::cluster; vec: v2 v4; type: b32 b64 u32 u64 s32 s64 f32 f64";
         /// Loads from every replica of a multicast object and reduces.
         MultimemLdReduce "multimem.ld_reduce" [81, 90]:
@@ -582,7 +582,7 @@ instructions! {
             "cp.async.bulk.prefetch.tensor.dim.L2.global{.load_mode}{.level::cache_hint} [tensorMap, coords]{, im2colInfo/<im2colInfo>}{, cache-policy}"
                 where "load_mode: tile tile::gather4 im2col im2col::w im2col::w::128";
         /// Changes a field of a tensor map in memory.
-        TensormapReplace "tensormap.replace" [83, 90]:
+        TensormapReplace "tensormap.replace" [83, 90a]:
             "tensormap.replace.tile.global_address{.ss}.b1024.type [addr], a" where "ss: global shared::cta; type: b64";
             "tensormap.replace.tile.rank{.ss}.b1024.type [addr], a" where "ss: global shared::cta; type: b32";
             "tensormap.replace.tile.field{.ss}.b1024.type [addr], imm-value" where "field: elemtype interleave_layout swizzle_mode fill_mode swizzle_atomicity; ss: global shared::cta; type: b32";
@@ -840,10 +840,10 @@ instructions! {
 
     "Asynchronous Warpgroup Level Matrix Instructions" {
         /// Orders registers and shared memory before `wgmma.mma_async`.
-        WgmmaFence "wgmma.fence" [80, 90]:
+        WgmmaFence "wgmma.fence" [80, 90a]:
             "wgmma.fence.sync.aligned";
         /// Multiplies two matrices and adds into registers, asynchronously.
-        WgmmaMma "wgmma.mma_async" [80, 90]:
+        WgmmaMma "wgmma.mma_async" [80, 90a]:
             "wgmma.mma_async.sync.aligned.shape.dtype.f16.f16 <d>, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b" where "shape: m64nNk16; dtype: f16 f32";
             "wgmma.mma_async.sync.aligned.shape.dtype.f16.f16 <d>, <a>, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b" where "shape: m64nNk16; dtype: f16 f32";
             "wgmma.mma_async.sync.aligned.shape.dtype.bf16.bf16 <d>, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b" where "shape: m64nNk16; dtype: f32";
@@ -853,10 +853,10 @@ instructions! {
             "wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype <d>, a-desc/<a>, b-desc, scale-d" where "shape: m64nNk32; dtype: s32; atype: s8 u8; btype: s8 u8";
             "wgmma.mma_async.sync.aligned.shape.dtype.b1.b1.op.popc <d>, a-desc/<a>, b-desc, scale-d" where "shape: m64nNk256; dtype: s32; op: and";
         /// Makes a group of the warpgroup's products that are in none yet.
-        WgmmaCommitGroup "wgmma.commit_group" [80, 90]:
+        WgmmaCommitGroup "wgmma.commit_group" [80, 90a]:
             "wgmma.commit_group.sync.aligned";
         /// Waits until at most so many of the warpgroup's newest groups are pending.
-        WgmmaWaitGroup "wgmma.wait_group" [80, 90]:
+        WgmmaWaitGroup "wgmma.wait_group" [80, 90a]:
             "wgmma.wait_group.sync.aligned N";
     }
 
@@ -887,7 +887,7 @@ instructions! {
         Trap "trap" [10, 10]:
             "trap";
         /// Gives registers of the warp back, or asks for more.
-        Setmaxnreg "setmaxnreg" [80, 90]:
+        Setmaxnreg "setmaxnreg" [80, 90a]:
             "setmaxnreg.mode.sync.aligned.u32 imm-reg-count" where "mode: inc dec";
     }
 }
