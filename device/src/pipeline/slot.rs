@@ -6,7 +6,7 @@ use super::ring::{Ring, Stage};
 use super::scope::{BlockScope, Hardware, Scope, ThreadScope};
 use super::{Layout, outside};
 use crate::view::{In, Vector, Word};
-use crate::{Block, Uniform};
+use crate::{Block, Uniform, ptx};
 use core::marker::PhantomData;
 
 /// A stage that is being filled.
@@ -123,10 +123,12 @@ impl<T: Word, C: Scope> ReadSlot<'_, T, C> {
     }
 }
 
-// The empty body has a purpose: a slot with a destructor must be released before the next verb, or the program does not compile.
+// A slot with a destructor must be released before the next verb, or the program does not compile.
 impl<T, C> Drop for ReadSlot<'_, T, C> {
     #[inline(always)]
-    fn drop(&mut self) {}
+    fn drop(&mut self) {
+        ptx::together();
+    }
 }
 
 impl<T: Word> ReadSlot<'_, T, BlockScope> {
