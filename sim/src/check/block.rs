@@ -16,8 +16,9 @@ use super::fences::{Fences, Outside, Strong, acquires, releases};
 use super::global::Found;
 use super::hazard::{Deed, Hazard, Place, Suspect, ThreadId, outstanding};
 use super::ledger::Ledger;
-use super::lines::{by_number, each_line, each_line_of_run};
+use super::lines::by_number;
 use super::objects::Objects;
+use super::quick::{Log, Visit};
 use super::record::{Actor, Strength, lanes};
 use super::shadow::{self, GlobalLines};
 use super::tally::WaitTally;
@@ -45,6 +46,7 @@ pub struct BlockMonitor<'a> {
     pub(super) fences: Fences,
     pub(super) shared: Vec<shadow::Window>,
     pub(super) global: GlobalLines,
+    pub(super) log: Log,
     pub(super) ledger: Ledger,
     waits: BTreeMap<Pc, WaitTally>,
     stuck: bool,
@@ -68,6 +70,7 @@ impl<'a> BlockMonitor<'a> {
                 .map(|_| shadow::Window::default())
                 .collect(),
             global: GlobalLines::default(),
+            log: Log::default(),
             ledger: Ledger::default(),
             waits: BTreeMap::new(),
             stuck: false,
@@ -179,29 +182,35 @@ impl Monitor for BlockMonitor<'_> {
         if !self.fetching.is_empty() {
             self.fetched();
         }
-        if site.mask == 0 {
+        if site.mask == 0 || access.bytes == 0 {
             return;
         }
         self.sequences[site.warp as usize].work += 1;
         let place = Self::place(access.window);
-        let (deed, atomic) = match access.kind {
-            AccessKind::Read => (Deed::Read, false),
-            AccessKind::Write => (Deed::Write, false),
-            AccessKind::Atomic | AccessKind::Reduction => (Deed::Atomic, true),
+        let deed = match access.kind {
+            AccessKind::Read => Deed::Read,
+            AccessKind::Write => Deed::Write,
+            AccessKind::Atomic | AccessKind::Reduction => Deed::Atomic,
         };
-        let strong = access.ordering != Ordering::Weak || atomic;
+        let strong = access.ordering != Ordering::Weak || deed == Deed::Atomic;
         let strength = Strength {
             scope: strong.then_some(access.scope),
             size: access.bytes as u8,
         };
-        each_line(access.addresses, site.mask, access.bytes, |line, print| {
-            let mut record = self.record(site, print, Actor::Thread, strength);
-            record.atomic = atomic;
-            if deed == Deed::Write && !strong {
-                self.same_instruction(place, line, &record, deed);
-            }
-            self.touch(place, line, record, deed, None);
-        });
+        let visit = Visit {
+            place,
+            deed,
+            pc: site.pc,
+            warp: site.warp as u16,
+            mask: site.mask,
+            addresses: access.addresses,
+            size: access.bytes,
+            actor: Actor::Thread,
+            tick: self.threads.event(),
+            strength,
+            group: None,
+        };
+        self.visit(&visit);
         let alone = place != Place::Global && self.fences.is_idle() && !releases(access.ordering);
         if strong && !alone {
             self.strong_access(site, access, place, deed);
@@ -231,23 +240,34 @@ impl Monitor for BlockMonitor<'_> {
             sequence.push(batch, mask);
         }
         let group = grouped.then_some(running);
-        let weak = Strength {
-            scope: None,
-            size: u8::MAX,
+        let part = |place: Place, deed: Deed| Visit {
+            place,
+            deed,
+            pc: site.pc,
+            warp,
+            mask,
+            addresses: &[0; 32],
+            size: 0,
+            actor: Actor::Copy(batch),
+            tick: now,
+            strength: Strength {
+                scope: None,
+                size: u8::MAX,
+            },
+            group,
         };
         if let Some((window, from)) = copy.source {
-            each_line_of_run(copy.lane, from, copy.source_bytes, |line, print| {
-                let record = self.record(site, print, Actor::Copy(batch), weak);
-                let deed = Deed::CopyFrom(copy.kind);
-                self.touch(Self::place(window), line, record, deed, group);
-            });
+            let visit = part(Self::place(window), Deed::CopyFrom(copy.kind));
+            self.visit_long(&visit, copy.lane, from, copy.source_bytes);
         }
         let (window, from) = copy.destination;
         let deed = Deed::CopyInto(copy.kind);
-        each_line_of_run(copy.lane, from, copy.bytes, |line, print| {
-            let record = self.record(site, print, Actor::Copy(batch), weak);
-            self.touch(Self::place(window), line, record, deed, group);
-        });
+        self.visit_long(
+            &part(Self::place(window), deed),
+            copy.lane,
+            from,
+            copy.bytes,
+        );
         if let Some((Window::Shared { rank }, offset)) = copy.mbarrier {
             let suspect = Suspect {
                 pc: site.pc,
@@ -270,30 +290,45 @@ impl Monitor for BlockMonitor<'_> {
         let warp = site.warp as usize;
         let running = *self.sequences[warp].element.running();
         by_number(&running, site.mask, |group, lanes| {
-            let site = Site {
-                mask: lanes,
-                ..site
-            };
             let work = self.sequences[warp].work;
             let kind = CopyKind::Element;
             let batch = self
                 .batches
                 .issue(site.pc, warp as u16, lanes, kind, now, group, work);
             self.sequences[warp].element.push(batch, lanes);
+            let part = |place, deed, mask, addresses, size: u32| Visit {
+                place,
+                deed,
+                pc: site.pc,
+                warp: warp as u16,
+                mask,
+                addresses,
+                size,
+                actor: Actor::Copy(batch),
+                tick: now,
+                strength: Strength {
+                    scope: None,
+                    size: size as u8,
+                },
+                group: Some(group),
+            };
             by_number(copies.source_bytes, lanes, |bytes, readers| {
-                let site = Site {
-                    mask: readers,
-                    ..site
-                };
-                let from = (Place::Global, copies.sources, bytes);
-                self.touch_elements(site, batch, from, Deed::CopyFrom(kind), group);
+                if bytes != 0 {
+                    let from = Deed::CopyFrom(kind);
+                    self.visit(&part(Place::Global, from, readers, copies.sources, bytes));
+                }
             });
-            let into = (
-                Place::Shared(copies.rank),
-                copies.destinations,
-                copies.bytes,
-            );
-            self.touch_elements(site, batch, into, Deed::CopyInto(kind), group);
+            if copies.bytes != 0 {
+                let shared = Place::Shared(copies.rank);
+                let into = Deed::CopyInto(kind);
+                self.visit(&part(
+                    shared,
+                    into,
+                    lanes,
+                    copies.destinations,
+                    copies.bytes,
+                ));
+            }
         });
     }
 
@@ -352,9 +387,10 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn barrier_complete(&mut self, id: u32) {
-        // Copies that everybody knows complete matter to no order, but a proxy fence may still be asked for.
+        // What everybody knows matters to no order, but a proxy fence may still be asked for.
         if self.threads.barrier_complete(id) && !self.checker.listing.bulk_copies {
             self.batches.retire(self.threads.common());
+            self.log.forget(&self.batches);
         }
     }
 

@@ -67,6 +67,20 @@ impl Milestone {
         unknown
     }
 
+    /// Those of `wanted` whose milestone is unknown to some lane with this clock; `own` says that each lane asks for its own copy only.
+    fn unknown_to_all(&self, wanted: u32, warp: u16, clock: &Clock, own: bool) -> u32 {
+        let mut unknown = wanted;
+        for &(mask, seen) in &self.seen {
+            unknown &= !match seen {
+                Seen::Issuer(_) if own => mask,
+                Seen::Issuer(tick) => clock.known(warp, mask, tick),
+                Seen::Object(object, tick) if clock.knows_object(object, tick) => mask,
+                Seen::Object(..) => 0,
+            };
+        }
+        unknown
+    }
+
     /// Whether it is reached for all of `lanes` and everybody knows.
     fn is_common_knowledge(&self, lanes: u32, floor: Tick) -> bool {
         let common = self.seen.iter().fold(0, |mask, &(lanes, seen)| match seen {
@@ -259,6 +273,28 @@ impl Batches {
         })
     }
 
+    /// Those of `wanted` lanes' copies whose milestone some lane with this clock does not know; `own` says that each asks for its own only.
+    pub(crate) fn unknown_to_all(
+        &self,
+        id: BatchId,
+        side: Side,
+        wanted: u32,
+        clock: &Clock,
+        own: bool,
+    ) -> u32 {
+        self.get(id).map_or(0, |batch| {
+            batch
+                .milestone(side)
+                .unknown_to_all(wanted, batch.warp, clock, own)
+        })
+    }
+
+    /// The oldest batch that not everybody knows complete.
+    #[inline]
+    pub(crate) fn oldest(&self) -> BatchId {
+        self.first
+    }
+
     /// Forgets the oldest batches that everybody knows complete.
     pub(crate) fn retire(&mut self, floor: Tick) {
         while let Some(batch) = self.list.front() {
@@ -358,11 +394,21 @@ impl Sequence {
             newest: None,
         };
         let committed = self.committed;
+        let first = committed[mask.trailing_zeros() as usize % 32];
+        let agreed = lanes(mask).all(|lane| committed[lane as usize] == first);
         let covers = |lanes_open: u32, batch: &mut Batch| {
             let here = lanes_open & mask;
-            let done = lanes(here)
-                .filter(|&lane| batch.group < committed[lane as usize].saturating_sub(pending))
-                .fold(0, |mask, lane| mask | 1 << lane);
+            let done = if agreed {
+                if batch.group < first.saturating_sub(pending) {
+                    here
+                } else {
+                    0
+                }
+            } else {
+                lanes(here)
+                    .filter(|&lane| batch.group < committed[lane as usize].saturating_sub(pending))
+                    .fold(0, |mask, lane| mask | 1 << lane)
+            };
             let left = here & !done;
             if left != 0 {
                 batch.passed = Some(PassedWait {

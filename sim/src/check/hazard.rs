@@ -442,8 +442,8 @@ fn read_of_copy(
     let knows_issue = own || clock.known(batch.warp, issuer, batch.issued) != 0;
     if !knows_issue {
         // Nothing orders the reader and the copy at all. Who had not read the old bytes yet was still entitled to them.
-        let had_read = clash.earlier.prior_readers >> (new.record.warp % 32) & 1 == 1;
-        if clash.earlier.prior_content && !had_read {
+        let had_read = clash.earlier.prior.readers >> (new.record.warp % 32) & 1 == 1;
+        if clash.earlier.prior.content && !had_read {
             facts.push(Fact::StillInUse);
             return Class::OverwriteInUse;
         }

@@ -1,6 +1,6 @@
 //! Splits what a warp touches into lines of shadow memory.
 
-use super::record::{Footprint, LINE, Lanes, lanes, span};
+use super::record::{Bytes, Footprint, LINE, Lanes, lanes, span};
 
 /// Calls `visit` with each line that `size` bytes at the lanes' addresses touch, and what they touch there.
 pub(crate) fn each_line(
@@ -41,6 +41,50 @@ pub(crate) fn each_line(
     }
 }
 
+/// Calls `visit` with each line that the lanes touch, and the bytes there; lines may come more than once.
+pub(crate) fn each_line_bytes(
+    addresses: &[u64; 32],
+    mask: u32,
+    size: u32,
+    mut visit: impl FnMut(u64, Bytes),
+) {
+    let mut range = |from: u64, to: u64| {
+        let mut at = from;
+        while at < to {
+            let line = at / LINE;
+            let stop = to.min((line + 1) * LINE);
+            visit(line, span((at % LINE) as u32, (stop - at) as u32));
+            at = stop;
+        }
+    };
+    if mask == 0 || size == 0 {
+        return;
+    }
+    if is_run(addresses, mask, size) {
+        let from = addresses[mask.trailing_zeros() as usize];
+        range(from, from + u64::from(mask.count_ones() * size));
+        return;
+    }
+    // Neighbours in ascending order make one range.
+    let mut open: Option<(u64, u64)> = None;
+    for lane in lanes(mask) {
+        let from = addresses[lane as usize];
+        let to = from.saturating_add(u64::from(size));
+        match &mut open {
+            Some((_, end)) if *end == from => *end = to,
+            Some((start, end)) if *start <= from && to <= *end => {}
+            _ => {
+                if let Some((from, to)) = open.replace((from, to)) {
+                    range(from, to);
+                }
+            }
+        }
+    }
+    if let Some((from, to)) = open {
+        range(from, to);
+    }
+}
+
 /// Calls `visit` with each line of `bytes` consecutive bytes that one lane touches.
 pub(crate) fn each_line_of_run(
     lane: u32,
@@ -62,20 +106,20 @@ pub(crate) fn each_line_of_run(
 }
 
 /// Whether the lanes are neighbours and touch neighbouring elements, aligned to their size.
-fn is_run(addresses: &[u64; 32], mask: u32, size: u32) -> bool {
+pub(crate) fn is_run(addresses: &[u64; 32], mask: u32, size: u32) -> bool {
     let first = mask.trailing_zeros();
     let from = addresses[first as usize];
     let neighbours = (u64::from(mask >> first) + 1).is_power_of_two();
     if !neighbours || !size.is_power_of_two() || !from.is_multiple_of(u64::from(size)) {
         return false;
     }
-    let base = from.wrapping_sub(u64::from(first * size));
-    let mut same = true;
+    let base = from.wrapping_sub(u64::from(first) * u64::from(size));
+    let mut same = 0u32;
     for (lane, &address) in addresses.iter().enumerate() {
         let expected = base.wrapping_add(lane as u64 * u64::from(size));
-        same &= address == expected || mask >> lane & 1 == 0;
+        same |= u32::from(address == expected) << lane;
     }
-    same
+    mask & !same == 0
 }
 
 fn run(from: u64, first: u32, mask: u32, size: u32, mut visit: impl FnMut(u64, Footprint)) {
@@ -107,6 +151,10 @@ fn run(from: u64, first: u32, mask: u32, size: u32, mut visit: impl FnMut(u64, F
 /// The lanes of a mask by a number each has, one call for each number.
 pub(crate) fn by_number(numbers: &[u32; 32], mask: u32, mut visit: impl FnMut(u32, u32)) {
     let mut rest = mask;
+    if rest == u32::MAX && numbers.iter().all(|&number| number == numbers[0]) {
+        visit(numbers[0], mask);
+        return;
+    }
     while rest != 0 {
         let number = numbers[rest.trailing_zeros() as usize];
         let mut same = 0;

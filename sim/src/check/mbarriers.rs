@@ -9,8 +9,8 @@ use super::block::BlockMonitor;
 use super::copies::{Attachment, BatchId};
 use super::fences::{acquires, releases};
 use super::hazard::{Deed, Fact, Hazard, Place, Suspect, ThreadId};
-use super::lines::each_line_of_run;
 use super::objects::{SIZE, Transactions};
+use super::quick::Visit;
 use super::record::{Actor, LINE, Strength, span};
 
 impl BlockMonitor<'_> {
@@ -129,14 +129,23 @@ impl BlockMonitor<'_> {
         }
         self.mark(at, false);
         let now = self.threads.event();
-        let weak = Strength {
-            scope: None,
-            size: SIZE as u8,
+        let visit = Visit {
+            place: Place::Shared(at.0),
+            deed: Deed::Write,
+            pc: site.pc,
+            warp: site.warp as u16,
+            mask: 1 << lane,
+            addresses: &[at.1; 32],
+            size: SIZE,
+            actor: Actor::Thread,
+            tick: now,
+            strength: Strength {
+                scope: None,
+                size: SIZE as u8,
+            },
+            group: None,
         };
-        each_line_of_run(lane, at.1, SIZE, |line, print| {
-            let record = self.record(site, print, Actor::Thread, weak);
-            self.touch(Place::Shared(at.0), line, record, Deed::Write, None);
-        });
+        self.visit(&visit);
         self.objects.init(at, suspect, now);
         self.mark(at, true);
     }
@@ -242,7 +251,7 @@ impl BlockMonitor<'_> {
 
     /// Marks the bytes of an object in the shadow, or clears the mark.
     fn mark(&mut self, (rank, offset): (u16, u64), live: bool) {
-        let line = self.shared[usize::from(rank)].line(offset / LINE);
+        let line = self.shared[usize::from(rank)].summary(offset / LINE);
         let from = (offset % LINE) as u32;
         let bytes = span(from, SIZE.min(LINE as u32 - from));
         if live {

@@ -17,6 +17,7 @@ mod lines;
 mod mbarriers;
 mod objects;
 mod policy;
+mod quick;
 mod record;
 mod report;
 mod shadow;
@@ -125,6 +126,8 @@ pub struct Checker {
     shape: Shape,
     policy: Policy,
     global: GlobalShadow,
+    /// Whether monitors may take the quick path; its law is that this changes no finding.
+    quick: bool,
 }
 
 impl Checker {
@@ -140,6 +143,7 @@ impl Checker {
             },
             policy,
             global: GlobalShadow::default(),
+            quick: true,
         }
     }
 

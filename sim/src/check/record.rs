@@ -6,6 +6,7 @@ use crate::event::{Pc, Scope};
 
 use super::clock::Tick;
 use super::copies::BatchId;
+use super::quick::Prior;
 
 /// Bytes of a line of shadow memory, a power of two.
 pub(crate) const LINE: u64 = 128;
@@ -76,13 +77,21 @@ impl Footprint {
     /// `size` bytes at each of the lanes' offsets; `offsets` are positions in the line.
     pub(crate) fn gather(offsets: &[u8; 32], mask: u32, size: u32) -> Self {
         debug_assert!(mask != 0, "a footprint has lanes");
-        let mut bytes = 0;
-        for lane in lanes(mask) {
-            bytes |= span(u32::from(offsets[lane as usize]), size);
+        if let Some(lanes) = Self::one_offset(offsets, mask) {
+            let from = u32::from(offsets[mask.trailing_zeros() as usize]);
+            return Self {
+                bytes: span(from, size),
+                lanes,
+                mask,
+            };
         }
-        let lanes = Self::one_offset(offsets, mask)
-            .or_else(|| Self::affine(offsets, mask, size))
-            .unwrap_or_else(|| Self::table(offsets, mask, size));
+        if let Some(lanes) = Self::affine(offsets, mask, size) {
+            let bytes = self::lanes(mask).fold(0, |bytes, lane| {
+                bytes | span(u32::from(offsets[lane as usize]), size)
+            });
+            return Self { bytes, lanes, mask };
+        }
+        let (lanes, bytes) = Self::table(offsets, mask, size);
         Self { bytes, lanes, mask }
     }
 
@@ -119,27 +128,32 @@ impl Footprint {
             })
     }
 
-    fn table(offsets: &[u8; 32], mask: u32, size: u32) -> Lanes {
-        let words = size.is_multiple_of(4)
-            && lanes(mask).all(|lane| offsets[lane as usize].is_multiple_of(4));
-        if words {
+    fn table(offsets: &[u8; 32], mask: u32, size: u32) -> (Lanes, Bytes) {
+        let crooked = lanes(mask).fold(size as u8, |all, lane| all | offsets[lane as usize]);
+        if crooked % 4 == 0 {
             let mut table = Box::new([0u32; 32]);
             for lane in lanes(mask) {
                 let from = u32::from(offsets[lane as usize]) / 4;
                 for word in from..from + size / 4 {
-                    table[word as usize] |= 1 << lane;
+                    table[word as usize % 32] |= 1 << lane;
                 }
             }
-            Lanes::Words(table)
+            let bytes = table.iter().enumerate().fold(0, |bytes, (word, &lanes)| {
+                bytes | (Bytes::from(lanes != 0) * 0xf) << (word * 4)
+            });
+            (Lanes::Words(table), bytes)
         } else {
             let mut table = Box::new([0u32; 128]);
             for lane in lanes(mask) {
                 let from = u32::from(offsets[lane as usize]);
                 for byte in from..from + size {
-                    table[byte as usize] |= 1 << lane;
+                    table[byte as usize % 128] |= 1 << lane;
                 }
             }
-            Lanes::Each(table)
+            let bytes = table.iter().enumerate().fold(0, |bytes, (byte, &lanes)| {
+                bytes | Bytes::from(lanes != 0) << byte
+            });
+            (Lanes::Each(table), bytes)
         }
     }
 
@@ -235,10 +249,8 @@ pub(crate) struct Record {
     pub(crate) strength: Strength,
     /// Whether it is a read-modify-write.
     pub(crate) atomic: bool,
-    /// For writes: one bit for each warp (by its number modulo 32) that had read what this write replaced.
-    pub(crate) prior_readers: u32,
-    /// For writes: whether all of these bytes held something before.
-    pub(crate) prior_content: bool,
+    /// For writes: what was there before.
+    pub(crate) prior: Prior,
 }
 
 /// The lanes of a mask, lowest first.

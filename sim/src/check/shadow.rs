@@ -8,9 +8,10 @@ use smallvec::SmallVec;
 
 use crate::event::Scope;
 
-use super::clock::Tick;
+use super::clock::{Clock, Tick};
 use super::copies::{Batches, Side};
 use super::global::{GlobalShadow, Notes, PAGE};
+use super::quick::{GlobalSummaries, Prior, SharedSummary};
 use super::record::{Actor, Bytes, Lanes, Record, Strength, bits, lanes};
 use super::threads::Known;
 
@@ -65,10 +66,8 @@ pub(crate) struct Earlier {
     pub(crate) actor: Actor,
     /// Whether it is a read-modify-write.
     pub(crate) atomic: bool,
-    /// One bit for each warp (by its number modulo 32) that had read what it replaced.
-    pub(crate) prior_readers: u32,
-    /// Whether its bytes held something before.
-    pub(crate) prior_content: bool,
+    /// What was there before it.
+    pub(crate) prior: Prior,
 }
 
 impl Earlier {
@@ -80,8 +79,7 @@ impl Earlier {
             warp: record.warp,
             actor: record.actor,
             atomic: record.atomic,
-            prior_readers: record.prior_readers,
-            prior_content: record.prior_content,
+            prior: record.prior,
         }
     }
 }
@@ -91,12 +89,6 @@ impl Earlier {
 pub(crate) struct Line {
     writes: SmallVec<[Record; 1]>,
     reads: SmallVec<[Record; 1]>,
-    /// Bytes that were ever written, or are the destination of a copy.
-    pub(crate) written: Bytes,
-    /// Bytes of live mbarrier objects.
-    pub(crate) objects: Bytes,
-    /// One bit for each warp (by its number modulo 32) that read since the last write.
-    readers: u32,
 }
 
 /// Whether two strong accesses of different threads exclude a race by themselves.
@@ -147,11 +139,7 @@ impl Line {
     }
 
     /// Remembers a write. What it covers is history: whoever is ordered after it is ordered after that.
-    pub(crate) fn write(&mut self, mut new: Record, viewer: Viewer<'_>) {
-        new.prior_readers = self.readers;
-        new.prior_content = new.print.bytes & !self.written == 0;
-        self.readers = 0;
-        self.written |= new.print.bytes;
+    pub(crate) fn write(&mut self, new: Record, viewer: Viewer<'_>) {
         let covered = new.print.bytes;
         let same = |record: &&mut Record| record.is_same_moment(&new) && record.pc == new.pc;
         if let Some(same) = self.writes.iter_mut().find(same) {
@@ -165,7 +153,6 @@ impl Line {
 
     /// Remembers a read.
     pub(crate) fn read(&mut self, new: Record, viewer: Viewer<'_>) {
-        self.readers |= 1 << (new.warp % 32);
         // A few instructions keep their own record, so that a report names the right line; beyond that the latest stands for all.
         let crowded = self.reads.len() >= DISTINCT;
         let same =
@@ -228,6 +215,24 @@ impl Viewer<'_> {
         }
     }
 
+    /// Those of `earlier`'s lanes that some lane with this clock is not ordered after; `own` says that each lane meets only itself.
+    fn unknown_to_all(&self, earlier: &Record, wrote: bool, clock: &Clock, own: bool) -> u32 {
+        match earlier.actor {
+            Actor::Thread => {
+                earlier.print.mask & !clock.known(earlier.warp, earlier.print.mask, earlier.tick)
+            }
+            Actor::Copy(batch) => {
+                let side = if wrote {
+                    Side::Destination
+                } else {
+                    Side::Source
+                };
+                self.batches
+                    .unknown_to_all(batch, side, earlier.print.mask, clock, own)
+            }
+        }
+    }
+
     /// Those of `earlier`'s lanes that `lane` is not ordered after.
     pub(crate) fn unknown_lanes(&self, earlier: &Record, wrote: bool, lane: u32) -> u32 {
         let clock = &self.known.of(lane).order;
@@ -271,6 +276,14 @@ fn clash(earlier: &Record, wrote: bool, new: &Record, viewer: Viewer<'_>) -> Opt
             return None;
         }
     }
+    if let Known::Same(known) = viewer.known {
+        let same_lanes = earlier.warp == new.warp
+            && earlier.print.lanes == new.print.lanes
+            && matches!(earlier.print.lanes, Lanes::Affine { .. });
+        if viewer.unknown_to_all(earlier, wrote, &known.order, same_lanes) == 0 {
+            return None;
+        }
+    }
     // Each lane's view is asked for once; a warp that agrees has one view, apart from each lane's own past.
     let mut asked = 0u32;
     let mut unknown = [0u32; 32];
@@ -309,78 +322,87 @@ fn clash(earlier: &Record, wrote: bool, new: &Record, viewer: Viewer<'_>) -> Opt
     })
 }
 
-/// One window's lines, made as they are touched.
+/// One window of shared memory, made as it is touched.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
+    summaries: Vec<SharedSummary>,
     lines: Vec<Line>,
 }
 
 impl Window {
-    /// The line.
+    /// The summary of a line.
     #[inline]
-    pub(crate) fn line(&mut self, index: u64) -> &mut Line {
-        let index = index as usize;
-        if index >= self.lines.len() {
-            self.lines.resize_with(index + 1, Line::default);
+    pub(crate) fn summary(&mut self, line: u64) -> &mut SharedSummary {
+        let line = line as usize;
+        if line >= self.summaries.len() {
+            self.summaries.resize(line + 1, SharedSummary::default());
         }
-        &mut self.lines[index]
+        &mut self.summaries[line]
     }
-}
 
-/// A line of global memory: what its block's threads did to each other, and what other blocks need to know.
-#[derive(Debug, Default)]
-pub(crate) struct GlobalLine {
-    /// Between the threads of the block.
-    pub(crate) line: Line,
-    /// For other blocks.
-    pub(crate) notes: Notes,
+    /// The shadow of a line.
+    pub(crate) fn line(&mut self, line: u64) -> &mut Line {
+        let line = line as usize;
+        if line >= self.lines.len() {
+            self.lines.resize_with(line + 1, Line::default);
+        }
+        &mut self.lines[line]
+    }
 }
 
 /// The lines of global memory that one block touched.
 #[derive(Debug, Default)]
 pub(crate) struct GlobalLines {
+    /// For the quick path.
+    pub(crate) summaries: GlobalSummaries,
+    lines: HashMap<u64, Line>,
     pages: HashMap<u64, usize>,
-    lines: Vec<Box<[GlobalLine; PAGE as usize]>>,
+    notes: Vec<Box<[Notes]>>,
     /// The page used last, and where it is.
     last: Option<(u64, usize)>,
 }
 
 impl GlobalLines {
-    /// The line.
+    /// The shadow of a line.
+    pub(crate) fn line(&mut self, line: u64) -> &mut Line {
+        self.lines.entry(line).or_default()
+    }
+
+    /// The notes on a line for other blocks.
     #[inline]
-    pub(crate) fn line(&mut self, index: u64) -> &mut GlobalLine {
-        let page = index / PAGE;
+    pub(crate) fn notes(&mut self, line: u64) -> &mut Notes {
+        let page = line / PAGE;
         let at = match self.last {
             Some((last, at)) if last == page => at,
             _ => {
-                let lines = &mut self.lines;
+                let notes = &mut self.notes;
                 let at = *self.pages.entry(page).or_insert_with(|| {
-                    lines.push(Box::new(std::array::from_fn(|_| GlobalLine::default())));
-                    lines.len() - 1
+                    notes.push((0..PAGE).map(|_| Notes::new()).collect());
+                    notes.len() - 1
                 });
                 self.last = Some((page, at));
                 at
             }
         };
-        &mut self.lines[at][(index % PAGE) as usize]
+        &mut self.notes[at][(line % PAGE) as usize]
     }
 
     /// Tells the other blocks what this one did.
     pub(crate) fn hand_over(self, shadow: &GlobalShadow, batches: &Batches) {
-        let mut lines: Vec<_> = self.lines.into_iter().map(Some).collect();
+        let mut pages: Vec<_> = self.notes.into_iter().map(Some).collect();
         for (page, at) in self.pages {
-            let Some(page_lines) = lines[at].take() else {
+            let Some(lines) = pages[at].take() else {
                 continue;
             };
-            let notes = page_lines
+            let notes = lines
                 .into_iter()
                 .enumerate()
-                .filter(|(_, line)| !line.notes.is_empty())
-                .map(|(at, mut line)| {
-                    for note in &mut line.notes {
+                .filter(|(_, notes)| !notes.is_empty())
+                .map(|(line, mut notes)| {
+                    for note in &mut notes {
                         note.settle(batches);
                     }
-                    (at, line.notes)
+                    (line, notes)
                 });
             shadow.join(page, notes);
         }

@@ -1,31 +1,190 @@
-//! One access to one line: ask the shadow, judge what clashes, remember the access.
+//! One access of a warp: the quick path where nothing can clash; else line by line ask the shadow, judge what clashes, remember the access.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::event::{CopyKind, Scope, Site};
+use crate::event::{CopyKind, Scope};
 use crate::finding::Class;
 
 use super::block::BlockMonitor;
-use super::copies::BatchId;
-use super::global::{self, Foreign, Kind, Note, Notes};
+use super::global::{self, Foreign, Kind, Note};
 use super::hazard::{
     Accused, Deed, Fact, Hazard, Place, Scene, Suspect, ThreadId, judge, judge_proxies,
 };
-use super::lines::each_line;
-use super::record::{Actor, Footprint, LINE, Record, Strength, bits, lanes};
+use super::lines::{each_line, each_line_bytes, each_line_of_run};
+use super::quick::{Prior, Summary, Visit};
+use super::record::{Actor, Bytes, LINE, Record, bits, lanes};
 use super::shadow::Viewer;
 use super::threads::Known;
 
 impl BlockMonitor<'_> {
+    /// Checks what the lanes of one warp do, and remembers it.
+    pub(super) fn visit(&mut self, visit: &Visit<'_>) {
+        if visit.place == Place::Global {
+            self.note_for_other_blocks(visit);
+        }
+        let Some((first, last)) = visit.run() else {
+            self.visit_scattered(visit);
+            return;
+        };
+        let (common, oldest) = (self.threads.common(), self.batches.oldest());
+        let mut quiet = self.checker.quick;
+        for line in first..=last {
+            quiet &= self
+                .summary(visit.place, line)
+                .is_quiet(visit.deed, common, oldest);
+        }
+        quiet &= !self.meets_object(visit.place, first..=last);
+        let prior = self.sum_up(visit, first..=last);
+        if quiet {
+            if self.log.push(visit, true, prior) {
+                self.play_log();
+            }
+            return;
+        }
+        self.play_log();
+        self.visit_lines(visit, prior);
+    }
+
+    /// The same for lanes that are no neighbours.
+    fn visit_scattered(&mut self, visit: &Visit<'_>) {
+        let (common, oldest) = (self.threads.common(), self.batches.oldest());
+        let mut quiet = self.checker.quick;
+        let mut prior = Prior {
+            readers: 0,
+            content: true,
+        };
+        visit.lines(|line| {
+            quiet &= self
+                .summary(visit.place, line)
+                .is_quiet(visit.deed, common, oldest);
+            quiet &= !self.meets_object(visit.place, line..=line);
+            let one = self.sum_up(visit, line..=line);
+            prior.readers |= one.readers;
+            prior.content &= one.content;
+        });
+        if quiet {
+            if visit.deed.writes() && visit.strength.scope.is_none() {
+                each_line(visit.addresses, visit.mask, visit.size, |line, print| {
+                    let record = visit.record(print, prior);
+                    self.same_instruction(visit.place, line, &record, visit.deed);
+                });
+            }
+            if self.log.push(visit, false, prior) {
+                self.play_log();
+            }
+            return;
+        }
+        self.play_log();
+        self.visit_lines(visit, prior);
+    }
+
+    /// The slow path: line by line.
+    fn visit_lines(&mut self, visit: &Visit<'_>, prior: Prior) {
+        each_line(visit.addresses, visit.mask, visit.size, |line, print| {
+            let record = visit.record(print, prior);
+            let weak = record.strength.scope.is_none();
+            if visit.deed.writes() && weak {
+                self.same_instruction(visit.place, line, &record, visit.deed);
+            }
+            self.touch(visit.place, line, record, visit.deed, visit.group);
+        });
+    }
+
+    /// Bytes of one lane, however many; always line by line.
+    pub(super) fn visit_long(&mut self, visit: &Visit<'_>, lane: u32, from: u64, bytes: u32) {
+        if bytes == 0 {
+            return;
+        }
+        self.play_log();
+        let first = from / LINE;
+        let last = (from + u64::from(bytes) - 1) / LINE;
+        let prior = self.sum_up(visit, first..=last);
+        each_line_of_run(lane, from, bytes, |line, print| {
+            if visit.place == Place::Global {
+                self.note_line(visit, line, print.bytes);
+            }
+            self.touch(
+                visit.place,
+                line,
+                visit.record(print, prior),
+                visit.deed,
+                visit.group,
+            );
+        });
+    }
+
+    fn summary(&mut self, place: Place, line: u64) -> &mut Summary {
+        match place {
+            Place::Shared(rank) => &mut self.shared[usize::from(rank)].summary(line).summary,
+            Place::Global => self.global.summaries.line(line),
+        }
+    }
+
+    fn meets_object(&mut self, place: Place, mut lines: RangeInclusive<u64>) -> bool {
+        match place {
+            Place::Shared(rank) => {
+                let window = &mut self.shared[usize::from(rank)];
+                lines.any(|line| window.summary(line).objects != 0)
+            }
+            Place::Global => false,
+        }
+    }
+
+    /// Notes the access in the summaries; says what a write replaced.
+    fn sum_up(&mut self, visit: &Visit<'_>, lines: RangeInclusive<u64>) -> Prior {
+        let mut prior = Prior {
+            readers: 0,
+            content: true,
+        };
+        for line in lines {
+            self.summary(visit.place, line)
+                .note(visit.deed, visit.tick, visit.actor);
+            let Place::Shared(rank) = visit.place else {
+                continue;
+            };
+            let shared = self.shared[usize::from(rank)].summary(line);
+            if visit.deed.writes() {
+                prior.readers |= shared.readers;
+                prior.content &= shared.filled;
+                shared.readers = 0;
+                shared.filled = true;
+            } else {
+                shared.readers |= 1 << (visit.warp % 32);
+            }
+        }
+        prior
+    }
+
+    /// Plays the log into the shadow.
+    pub(super) fn play_log(&mut self) {
+        let block_warps = self.checker.shape.block_warps() as u16;
+        let keep = self.checker.listing.bulk_copies;
+        let (threads, batches) = (&self.threads, &self.batches);
+        let (shared, global) = (&mut self.shared, &mut self.global);
+        self.log.play(|place, line, deed, record| {
+            let viewer = Viewer {
+                warp: record.warp,
+                block_warps,
+                known: &threads.warp(u32::from(record.warp)).known,
+                batches,
+                common: threads.common(),
+                keep,
+            };
+            let shadow = match place {
+                Place::Shared(rank) => shared[usize::from(rank)].line(line),
+                Place::Global => global.line(line),
+            };
+            if deed.writes() {
+                shadow.write(record, viewer);
+            } else {
+                shadow.read(record, viewer);
+            }
+        });
+    }
+
     /// Checks one access to one line, and remembers it.
-    pub(super) fn touch(
-        &mut self,
-        place: Place,
-        line: u64,
-        record: Record,
-        deed: Deed,
-        group: Option<u32>,
-    ) {
+    fn touch(&mut self, place: Place, line: u64, record: Record, deed: Deed, group: Option<u32>) {
         let viewer = Viewer {
             warp: record.warp,
             block_warps: self.checker.shape.block_warps() as u16,
@@ -34,21 +193,6 @@ impl BlockMonitor<'_> {
             common: self.threads.common(),
             keep: self.checker.listing.bulk_copies,
         };
-        let shadow = match place {
-            Place::Shared(rank) => self.shared[usize::from(rank)].line(line),
-            Place::Global => {
-                let global = self.global.line(line);
-                note(
-                    &mut global.notes,
-                    &record,
-                    deed,
-                    viewer.known,
-                    self.group,
-                    self.era,
-                );
-                &mut global.line
-            }
-        };
         let accused = Accused {
             record: &record,
             deed,
@@ -56,13 +200,24 @@ impl BlockMonitor<'_> {
             place,
             line: line * LINE,
         };
+        let ledger = &mut self.ledger;
+        let shadow = match place {
+            Place::Shared(rank) => {
+                let window = &mut self.shared[usize::from(rank)];
+                let clobbered = record.print.bytes & window.summary(line).objects;
+                if clobbered != 0 {
+                    ledger.add(on_bytes(Class::MbarrierClobbered, accused, clobbered));
+                }
+                window.line(line)
+            }
+            Place::Global => self.global.line(line),
+        };
         let scene = Scene {
             viewer,
             sequences: &self.sequences,
             objects: &self.objects,
             fences: &self.fences,
         };
-        let ledger = &mut self.ledger;
         shadow.clashes(&record, deed.writes(), viewer, |clash| {
             ledger.add(judge(&clash, accused, scene));
         });
@@ -75,12 +230,6 @@ impl BlockMonitor<'_> {
                 }
             }
         }
-        if place != Place::Global {
-            let clobbered = record.print.bytes & shadow.objects;
-            if clobbered != 0 {
-                ledger.add(on_bytes(Class::MbarrierClobbered, accused, clobbered));
-            }
-        }
         if deed.writes() {
             shadow.write(record, viewer);
         } else {
@@ -89,13 +238,7 @@ impl BlockMonitor<'_> {
     }
 
     /// Two lanes of one instruction write the same byte.
-    pub(super) fn same_instruction(
-        &mut self,
-        place: Place,
-        line: u64,
-        record: &Record,
-        deed: Deed,
-    ) {
+    fn same_instruction(&mut self, place: Place, line: u64, record: &Record, deed: Deed) {
         let Some((byte, a, b)) = record.print.shared_byte() else {
             return;
         };
@@ -124,68 +267,51 @@ impl BlockMonitor<'_> {
         });
     }
 
-    /// A record of something that happens now.
-    pub(super) fn record(
-        &mut self,
-        site: Site,
-        print: Footprint,
-        actor: Actor,
-        strength: Strength,
-    ) -> Record {
-        Record {
-            print,
-            tick: self.threads.event(),
-            pc: site.pc,
-            warp: site.warp as u16,
-            actor,
-            strength,
-            atomic: false,
-            prior_readers: 0,
-            prior_content: false,
-        }
+    /// Notes an access to global memory for other blocks.
+    fn note_for_other_blocks(&mut self, visit: &Visit<'_>) {
+        each_line_bytes(visit.addresses, visit.mask, visit.size, |line, bytes| {
+            self.note_line(visit, line, bytes);
+        });
     }
 
-    /// Records what a batch reads or writes at its lanes' addresses.
-    pub(super) fn touch_elements(
-        &mut self,
-        site: Site,
-        batch: BatchId,
-        (place, addresses, bytes): (Place, &[u64; 32], u32),
-        deed: Deed,
-        group: u32,
-    ) {
-        let weak = Strength {
-            scope: None,
-            size: bytes as u8,
+    fn note_line(&mut self, visit: &Visit<'_>, line: u64, bytes: Bytes) {
+        let strong = visit
+            .strength
+            .scope
+            .is_some_and(|scope| scope >= Scope::Gpu);
+        let kind = match (visit.deed, strong) {
+            (Deed::CopyInto(_), _) => Kind::BulkWrite,
+            (deed, true) if deed.writes() => Kind::StrongWrite,
+            (deed, false) if deed.writes() => Kind::Write,
+            (_, true) => Kind::StrongRead,
+            (_, false) => Kind::Read,
         };
-        each_line(addresses, site.mask, bytes, |line, print| {
-            let record = self.record(site, print, Actor::Copy(batch), weak);
-            if deed.writes() {
-                self.same_instruction(place, line, &record, deed);
-            }
-            self.touch(place, line, record, deed, Some(group));
-        });
+        let known = &self.threads.warp(u32::from(visit.warp)).known;
+        let note = Note {
+            bytes,
+            kind,
+            group: self.group,
+            era: self.era,
+            foreign: foreign(known, visit.mask),
+            pc: visit.pc,
+            thread: ThreadId {
+                warp: visit.warp,
+                lane: visit.mask.trailing_zeros() as u8,
+            },
+            store: match visit.actor {
+                Actor::Copy(batch) if kind == Kind::BulkWrite => Some(batch),
+                _ => None,
+            },
+        };
+        global::add(self.global.notes(line), note);
     }
 }
 
-/// Notes an access to global memory for other blocks.
-fn note(notes: &mut Notes, record: &Record, deed: Deed, known: &Known, group: u32, era: u32) {
-    let strong = record
-        .strength
-        .scope
-        .is_some_and(|scope| scope >= Scope::Gpu);
-    let kind = match (deed, strong) {
-        (Deed::CopyInto(_), _) => Kind::BulkWrite,
-        (_, true) if deed.writes() => Kind::StrongWrite,
-        (_, false) if deed.writes() => Kind::Write,
-        (_, true) => Kind::StrongRead,
-        (_, false) => Kind::Read,
-    };
-    let lane = record.print.mask.trailing_zeros();
-    let foreign = match known {
+/// What the lanes know of other blocks. What any of them knows counts for all: that may miss a race and never invents one.
+fn foreign(known: &Known, mask: u32) -> Option<Arc<Foreign>> {
+    match known {
         Known::Same(known) => known.foreign.clone(),
-        // What any of the lanes knows counts for all: that may miss a race and never invents one.
-        Known::Each(each) => lanes(record.print.mask)
+        Known::Each(each) => lanes(mask)
             .filter_map(|lane| each[lane as usize].foreign.as_ref())
             .fold(None, |all: Option<Arc<Foreign>>, one| match all {
                 None => Some(Arc::clone(one)),
@@ -196,26 +322,7 @@ fn note(notes: &mut Notes, record: &Record, deed: Deed, known: &Known, group: u3
                     Some(all)
                 }
             }),
-    };
-    global::add(
-        notes,
-        Note {
-            bytes: record.print.bytes,
-            kind,
-            group,
-            era,
-            foreign,
-            pc: record.pc,
-            thread: ThreadId {
-                warp: record.warp,
-                lane: lane as u8,
-            },
-            store: match record.actor {
-                Actor::Copy(batch) if kind == Kind::BulkWrite => Some(batch),
-                _ => None,
-            },
-        },
-    );
+    }
 }
 
 /// A fault of one access, on some of its bytes.

@@ -1,5 +1,6 @@
 //! Tests of the rules by scripts: each line of a script is one instruction of some threads, and its number is its PTX line.
 
+mod laws;
 mod rings;
 mod script;
 
