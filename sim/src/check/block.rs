@@ -333,6 +333,20 @@ impl Monitor for BlockMonitor<'_> {
     }
 
     fn commit(&mut self, site: Site, groups: Groups) {
+        let live = self.threads.warp(site.warp).live;
+        if groups == Groups::Element && site.mask != live && site.mask != 0 {
+            let suspect = Suspect {
+                pc: site.pc,
+                thread: ThreadId {
+                    warp: site.warp as u16,
+                    lane: site.mask.trailing_zeros() as u8,
+                },
+                deed: Deed::Commit,
+                group: None,
+            };
+            self.ledger
+                .add(Hazard::about(Class::DivergentCommit, suspect));
+        }
         self.sequences[site.warp as usize]
             .of(groups)
             .commit(site.mask);

@@ -76,11 +76,11 @@ pub(crate) enum Kind {
 impl Kind {
     fn races_with(self, other: Self) -> bool {
         use Kind::{Read, StrongRead, StrongWrite};
-        match (self, other) {
+        !matches!(
+            (self, other),
             (Read | StrongRead, Read | StrongRead)
-            | (StrongWrite | StrongRead, StrongWrite | StrongRead) => false,
-            _ => true,
-        }
+                | (StrongWrite | StrongRead, StrongWrite | StrongRead)
+        )
     }
 
     fn writes(self) -> bool {

@@ -61,6 +61,8 @@ pub(crate) enum Deed {
     CopyInto(CopyKind),
     /// Waited until so many groups were open; `None` for a wait for all.
     Wait(Option<u32>),
+    /// Closed its running group.
+    Commit,
     /// Ended.
     Exit,
     /// Did something to an mbarrier object.

@@ -6,6 +6,7 @@
 //! Three concerns stay apart: `clock` is algebra, `hazard` (with what it judges by: `shadow`, `copies`, `objects`, `threads`, `fences`, `global`) is rules,
 //! `report` is words.
 
+mod advice;
 mod block;
 mod clock;
 mod copies;
@@ -31,6 +32,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub use advice::advise;
 pub use block::{BlockMonitor, BlockReport};
 pub use policy::{Disputed, Level, Policy, PolicyError};
 

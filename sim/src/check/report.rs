@@ -1,10 +1,14 @@
 //! All words about hazards: headlines, notes and remedies. Nothing is decided here.
 
+use nstage_ptx::ast::Instruction;
+
 use crate::event::{CopyKind, Fence, FenceSpace, MbarrierOp};
 use crate::finding::{Class, Finding, Party};
 
 use super::Checker;
+use super::advice::Advice;
 use super::hazard::{Deed, Fact, Hazard, Place, Suspect};
+use super::policy::Policy;
 
 /// Puts a hazard into words; `None` where the policy says not to tell it.
 pub(crate) fn finding(
@@ -44,6 +48,65 @@ pub(crate) fn finding(
     })
 }
 
+/// Puts advice about the text into words; `None` where the policy says not to tell it.
+pub(crate) fn advice(advice: &Advice<'_>, policy: &Policy) -> Option<Finding> {
+    let severity = policy.level(advice.class, None).severity()?;
+    let number = if advice.earlier.is_some() {
+        "(2)"
+    } else {
+        "(1)"
+    };
+    let mnemonic = advice.instruction.mnemonic();
+    let (message, remedy) = match advice.class {
+        Class::ClusterWindow => (
+            format!(
+                "`{mnemonic}` {number} names the cluster's window, but the launch has no clusters"
+            ),
+            "launch with clusters, or use `.shared::cta` where the ISA version has it",
+        ),
+        Class::GenericSharedAccess => (
+            format!(
+                "`{mnemonic}` {number} is a generic access, and its address comes from a shared variable"
+            ),
+            "use the `.shared` form; an address without `cvta.shared` is not even a generic one",
+        ),
+        _ => (
+            format!(
+                "the barrier `{mnemonic}` {number} follows the same barrier (1), and nothing between them uses memory"
+            ),
+            "remove one of them",
+        ),
+    };
+    let party = |instruction: &Instruction| Party {
+        what: instruction.mnemonic(),
+        line: instruction.pos.line,
+        source: None,
+        thread: [0; 3],
+        block: [0; 3],
+    };
+    let shared = advice.class != Class::DuplicatedBarrier;
+    Some(Finding {
+        class: advice.class,
+        severity,
+        certain: true,
+        count: 1 + advice.more,
+        message,
+        space: if shared { "shared" } else { "" },
+        bytes: 0..0,
+        parties: advice
+            .earlier
+            .into_iter()
+            .chain([advice.instruction])
+            .map(party)
+            .collect(),
+        notes: vec![format!(
+            "seen in the text of `{}`, without running it",
+            advice.function
+        )],
+        remedy: remedy.to_owned(),
+    })
+}
+
 fn party(checker: &Checker, group: u32, suspect: &Suspect) -> Party {
     let shape = &checker.shape;
     let listed = checker.listing.instruction(suspect.pc);
@@ -58,6 +121,7 @@ fn party(checker: &Checker, group: u32, suspect: &Suspect) -> Party {
         Deed::CopyFrom(_) => format!("{mnemonic} issues the copy that reads{copy_group}"),
         Deed::CopyInto(_) => format!("{mnemonic} issues the copy that writes{copy_group}"),
         Deed::Wait(_) => format!("{mnemonic} waits"),
+        Deed::Commit => format!("{mnemonic} commits"),
         Deed::Exit => format!("{mnemonic} ends the thread"),
         Deed::Object(op) => format!("{mnemonic} {}", operation(op)),
     };
@@ -186,6 +250,9 @@ impl Words<'_> {
             }
             Class::NoOverlap => {
                 "the wait (1) always completes the copies issued just before it: nothing overlaps with them".to_owned()
+            }
+            Class::DivergentCommit => {
+                "the commit (1) is executed by part of a warp: its groups are counted by lane, and waits of the whole warp wait too long".to_owned()
             }
             Class::OutstandingAtExit => "the thread (2) ends while its copy (1) is not known to be complete".to_owned(),
             Class::MbarrierLifetime if self.hazard.facts.contains(&Fact::InitUnordered) => {
@@ -398,6 +465,7 @@ impl Words<'_> {
             Class::NoOverlap => {
                 "use more stages: issue the copies of a later tile before waiting for this one".to_owned()
             }
+            Class::DivergentCommit => "commit where all lanes of the warp do, empty groups included".to_owned(),
             Class::OutstandingAtExit => format!("wait for all copies (`{wait} 0`) before the thread ends"),
             Class::MbarrierLifetime if self.hazard.facts.contains(&Fact::InitUnordered) => {
                 "let a barrier follow the initialisation before other threads use the object".to_owned()

@@ -48,8 +48,14 @@ pub(crate) const TF32: Format = Format::ieee(11, 8, 0x3_ffff);
 /// 8-bit format with five exponent bits.
 pub(crate) const E5M2: Format = Format::ieee(3, 5, 0x7f);
 /// 8-bit format with four exponent bits and no infinity.
-pub(crate) const E4M3: Format =
-    Format { precision: 4, exponent_bits: 4, min_exponent: -6, max_finite: 0x7e, infinity: None, nan: 0x7f };
+pub(crate) const E4M3: Format = Format {
+    precision: 4,
+    exponent_bits: 4,
+    min_exponent: -6,
+    max_finite: 0x7e,
+    infinity: None,
+    nan: 0x7f,
+};
 
 /// A finite value, `(-1)^negative * (mantissa + below) * 2^exponent` where `0 < below < 1` if `sticky`, else zero.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +100,11 @@ impl Format {
 
     /// The bits of the largest finite number with this sign.
     pub(crate) const fn largest(&self, negative: bool) -> u64 {
-        if negative { self.max_finite | self.sign_bit() } else { self.max_finite }
+        if negative {
+            self.max_finite | self.sign_bit()
+        } else {
+            self.max_finite
+        }
     }
 
     /// What the bits stand for.
@@ -111,9 +121,16 @@ impl Format {
         let (mantissa, exponent) = if field == 0 {
             (fraction, self.min_exponent)
         } else {
-            (fraction | 1 << self.fraction_bits(), self.min_exponent + field - 1)
+            (
+                fraction | 1 << self.fraction_bits(),
+                self.min_exponent + field - 1,
+            )
         };
-        Value::finite(negative, u128::from(mantissa), exponent - self.fraction_bits() as i32)
+        Value::finite(
+            negative,
+            u128::from(mantissa),
+            exponent - self.fraction_bits() as i32,
+        )
     }
 
     /// The bits nearest to the value in the sense of `rounding`.
@@ -163,14 +180,23 @@ impl Format {
             Rounding::Down => negative,
             Rounding::Up => !negative,
         };
-        if to_infinity { self.infinite(negative) } else { self.largest(negative) }
+        if to_infinity {
+            self.infinite(negative)
+        } else {
+            self.largest(negative)
+        }
     }
 }
 
 impl Value {
     /// A finite value without remainder.
     pub(crate) const fn finite(negative: bool, mantissa: u128, exponent: i32) -> Self {
-        Self::Finite(Finite { negative, mantissa, exponent, sticky: false })
+        Self::Finite(Finite {
+            negative,
+            mantissa,
+            exponent,
+            sticky: false,
+        })
     }
 
     /// An integer.
@@ -183,8 +209,13 @@ impl Value {
     pub(crate) fn negated(self) -> Self {
         match self {
             Nan => Nan,
-            Infinite { negative } => Infinite { negative: !negative },
-            Self::Finite(finite) => Self::Finite(Finite { negative: !finite.negative, ..finite }),
+            Infinite { negative } => Infinite {
+                negative: !negative,
+            },
+            Self::Finite(finite) => Self::Finite(Finite {
+                negative: !finite.negative,
+                ..finite
+            }),
         }
     }
 
@@ -298,7 +329,9 @@ impl Value {
     #[must_use]
     pub(crate) fn to_integral(self, rounding: Rounding) -> Self {
         match self {
-            Self::Finite(a) if a.exponent < 0 => Self::finite(a.negative, a.rounded_to(0, rounding), 0),
+            Self::Finite(a) if a.exponent < 0 => {
+                Self::finite(a.negative, a.rounded_to(0, rounding), 0)
+            }
             _ => self,
         }
     }
@@ -338,8 +371,17 @@ impl Finite {
 
     fn add(self, other: Self, rounding: Rounding) -> Self {
         if self.mantissa == 0 && other.mantissa == 0 {
-            let negative = if self.negative == other.negative { self.negative } else { rounding == Rounding::Down };
-            return Self { negative, mantissa: 0, exponent: 0, sticky: false };
+            let negative = if self.negative == other.negative {
+                self.negative
+            } else {
+                rounding == Rounding::Down
+            };
+            return Self {
+                negative,
+                mantissa: 0,
+                exponent: 0,
+                sticky: false,
+            };
         }
         if self.mantissa == 0 {
             return other;
@@ -347,7 +389,11 @@ impl Finite {
         if other.mantissa == 0 {
             return self;
         }
-        let (big, small) = if self.top() >= other.top() { (self, other) } else { (other, self) };
+        let (big, small) = if self.top() >= other.top() {
+            (self, other)
+        } else {
+            (other, self)
+        };
         // The larger one's top bit goes to bit 125: room for a carry above, and the most room for the smaller one below.
         let lift = big.mantissa.leading_zeros() as i32 - 2;
         let exponent = big.exponent - lift;
@@ -362,16 +408,36 @@ impl Finite {
             _ => (0, true),
         };
         if big.negative == small.negative {
-            return Self { negative: big.negative, mantissa: large + aligned, exponent, sticky };
+            return Self {
+                negative: big.negative,
+                mantissa: large + aligned,
+                exponent,
+                sticky,
+            };
         }
         if large == aligned && !sticky {
-            return Self { negative: rounding == Rounding::Down, mantissa: 0, exponent: 0, sticky: false };
+            return Self {
+                negative: rounding == Rounding::Down,
+                mantissa: 0,
+                exponent: 0,
+                sticky: false,
+            };
         }
         if aligned > large {
-            return Self { negative: small.negative, mantissa: aligned - large, exponent, sticky: false };
+            return Self {
+                negative: small.negative,
+                mantissa: aligned - large,
+                exponent,
+                sticky: false,
+            };
         }
         // What was cut off the smaller one makes the difference a little less than the kept bits say.
-        Self { negative: big.negative, mantissa: large - aligned - u128::from(sticky), exponent, sticky }
+        Self {
+            negative: big.negative,
+            mantissa: large - aligned - u128::from(sticky),
+            exponent,
+            sticky,
+        }
     }
 }
 
@@ -387,7 +453,13 @@ pub(crate) fn mul(format: &Format, a: u64, b: u64, rounding: Rounding) -> u64 {
 
 /// `a * b + c` in one format, rounded once.
 pub(crate) fn fma(format: &Format, a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
-    format.round(format.value(a).mul(format.value(b)).add(format.value(c), rounding), rounding)
+    format.round(
+        format
+            .value(a)
+            .mul(format.value(b))
+            .add(format.value(c), rounding),
+        rounding,
+    )
 }
 
 /// `a / b` in one format.

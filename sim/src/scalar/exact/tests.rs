@@ -25,15 +25,32 @@ fn bits(width: u32) -> impl Strategy<Value = u64> {
 }
 
 fn same<F: Float>(format: &Format, ours: u64, theirs: F) -> bool {
-    if theirs.is_nan() { ours == format.nan } else { u128::from(ours) == theirs.to_bits() }
+    if theirs.is_nan() {
+        ours == format.nan
+    } else {
+        u128::from(ours) == theirs.to_bits()
+    }
 }
 
 fn against<F: Float>(format: &Format, a: u64, b: u64, c: u64) -> Result<(), TestCaseError> {
-    let (x, y, z) = (F::from_bits(a.into()), F::from_bits(b.into()), F::from_bits(c.into()));
+    let (x, y, z) = (
+        F::from_bits(a.into()),
+        F::from_bits(b.into()),
+        F::from_bits(c.into()),
+    );
     for (ours, theirs) in MODES {
-        prop_assert!(same(format, add(format, a, b, ours), x.add_r(y, theirs).value), "add {a:#x} {b:#x} {ours:?}");
-        prop_assert!(same(format, mul(format, a, b, ours), x.mul_r(y, theirs).value), "mul {a:#x} {b:#x} {ours:?}");
-        prop_assert!(same(format, div(format, a, b, ours), x.div_r(y, theirs).value), "div {a:#x} {b:#x} {ours:?}");
+        prop_assert!(
+            same(format, add(format, a, b, ours), x.add_r(y, theirs).value),
+            "add {a:#x} {b:#x} {ours:?}"
+        );
+        prop_assert!(
+            same(format, mul(format, a, b, ours), x.mul_r(y, theirs).value),
+            "mul {a:#x} {b:#x} {ours:?}"
+        );
+        prop_assert!(
+            same(format, div(format, a, b, ours), x.div_r(y, theirs).value),
+            "div {a:#x} {b:#x} {ours:?}"
+        );
         let fused = x.mul_add_r(y, z, theirs).value;
         prop_assert!(
             same(format, fma(format, a, b, c, ours), fused),
@@ -42,7 +59,10 @@ fn against<F: Float>(format: &Format, a: u64, b: u64, c: u64) -> Result<(), Test
             fused.to_bits()
         );
         let integral = format.round(format.value(a).to_integral(ours), ours);
-        prop_assert!(same(format, integral, x.round_to_integral(theirs).value), "integral {a:#x} {ours:?}");
+        prop_assert!(
+            same(format, integral, x.round_to_integral(theirs).value),
+            "integral {a:#x} {ours:?}"
+        );
     }
     Ok(())
 }
@@ -110,7 +130,18 @@ proptest! {
 #[test]
 fn e4m3_has_no_infinity() {
     // 448 is the largest; 464 is the tie that rounds back to it, what is above overflows.
-    for (value, bits) in [(448.0f32, 0x7e), (464.0, 0x7e), (465.0, 0x7f), (f32::INFINITY, 0x7f), (-448.0, 0xfe), (0.001_953_125, 1)] {
-        assert_eq!(convert(&F32, &E4M3, value.to_bits().into(), Rounding::Nearest), bits, "{value}");
+    for (value, bits) in [
+        (448.0f32, 0x7e),
+        (464.0, 0x7e),
+        (465.0, 0x7f),
+        (f32::INFINITY, 0x7f),
+        (-448.0, 0xfe),
+        (0.001_953_125, 1),
+    ] {
+        assert_eq!(
+            convert(&F32, &E4M3, value.to_bits().into(), Rounding::Nearest),
+            bits,
+            "{value}"
+        );
     }
 }
