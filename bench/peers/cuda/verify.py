@@ -7,9 +7,9 @@ Then the default shape is timed with events: median of the samples, on random da
 measured in the same process beside it. One line an entry, and `N passed, N failed` at the end.
 An entry that hangs is ended after --timeout seconds, counted as failed, and the rest goes on.
 
-Usage: verify.py FOLDER [--only TEXT …] [--samples N] [--small] [--json FILE] [--timeout S]
-FOLDER is what build.py wrote. --only takes entries whose names contain one of the texts. --small leaves out the default
-shapes and the timing. Needs CuPy.
+Usage: verify.py FOLDER [--only TEXT …] [--set ROLE=VALUE …] [--samples N] [--small] [--json FILE] [--timeout S]
+FOLDER is what build.py wrote. --only takes entries whose names contain one of the texts. --set changes a scalar parameter
+(r=64, chunk=128). --small leaves out the default shapes and the timing. Needs CuPy.
 """
 
 import argparse
@@ -80,10 +80,10 @@ class Problem(Exception):
 
 
 class References:
-    """Inputs and float64 results by workload and shape; the last shape is kept, since many entries share it."""
+    """Inputs and float64 results by workload and shape: all of the small ones are kept, and the last large one."""
 
     def __init__(self, xp, jobs):
-        self.xp, self.jobs, self.key = xp, jobs, None
+        self.xp, self.jobs, self.small, self.large = xp, jobs, {}, {}
 
     def to_float(self, stored):
         """The values of stored elements: bfloat16 arrives as its bits."""
@@ -101,16 +101,15 @@ class References:
 
     def get(self, workload, shape, scalars):
         key = (workload, tuple(shape.items()), tuple(sorted(scalars.items())))
-        if key != self.key:
-            self.inputs = self.want = self.bound = None
+        kept = self.small if math.prod(shape.values()) < 1 << 21 else self.large
+        if key not in kept:
+            self.large.clear()
             self.xp.random.seed(1)
             self.generator = np.random.default_rng(1)
             reads = [p for p in self.jobs[workload]["parameters"] if p.get("access") == "read"]
-            self.inputs = {p["role"]: self.random(p, shape) for p in reads}
-            values = {role: self.to_float(v) for role, v in self.inputs.items()}
-            self.want, self.bound = getattr(self, workload)(values, shape, scalars)
-            self.key = key
-        return self.inputs, self.want, self.bound
+            inputs = {p["role"]: self.random(p, shape) for p in reads}
+            kept[key] = (inputs, *getattr(self, workload)({role: self.to_float(v) for role, v in inputs.items()}, shape, scalars))
+        return kept[key]
 
     # Each returns the result and, by element or for all, the largest error that is still right.
     def copy(self, v, shape, s):
@@ -199,8 +198,9 @@ class Gpu:
         self.shared_limit = properties["sharedMemPerBlockOptin"]
 
     def kernel(self, row, shared):
-        module = self.modules.setdefault(row["file"], self.xp.RawModule(path=str(self.folder / f"{row['file']}.cubin")))
-        kernel = module.get_function(row["entry"])
+        if row["file"] not in self.modules:
+            self.modules[row["file"]] = self.xp.RawModule(path=str(self.folder / f"{row['file']}.cubin"))
+        kernel = self.modules[row["file"]].get_function(row["entry"])
         if shared > 48 * 1024:
             kernel.max_dynamic_shared_size_bytes = shared
         return kernel
@@ -230,8 +230,8 @@ class Gpu:
 
 
 class Verifier:
-    def __init__(self, device, manifest, options):
-        self.device, self.manifest, self.options = device, manifest, options
+    def __init__(self, device, manifest, options, ceiling):
+        self.device, self.manifest, self.options, self.ceiling = device, manifest, options, ceiling
         self.references = References(device.xp, manifest["workloads"])
 
     def buffers(self, row, inputs, shape, blocks):
@@ -307,6 +307,7 @@ class Verifier:
         """All runs of one entry: a line for people and a record for programs."""
         job = self.manifest["workloads"][row["workload"]]
         scalars = {p["role"]: p["default"] for p in job["parameters"] if "default" in p}
+        scalars |= {role: value for role, value in self.options.set.items() if role in scalars}
         record = {"entry": row["entry"], "workload": row["workload"], "variant": row["variant"], "runs": 0, "verified": True}
         worst = 0.0
         try:
@@ -327,11 +328,12 @@ class Verifier:
                     moved = sum(b["each"] * product(b["extents"], job["default"]) for b in job["bytes"])
                     record |= {"bytes": moved, "samples_ms": times, "median_ms": statistics.median(times)}
                     record["gigabytes_per_second"] = moved / record["median_ms"] / 1e6
+                    record["of_copy"] = record["gigabytes_per_second"] / self.ceiling
             if record["runs"] == 0:
                 where = "no shape"
                 raise Problem("nothing fits this device")
             record["error_of_bound"] = worst
-            speed = f"{record['median_ms']:9.4f} ms {record['gigabytes_per_second']:7.0f} GB/s" if "median_ms" in record else ""
+            speed = f"{record['median_ms']:9.4f} ms {record['gigabytes_per_second']:7.0f} GB/s {record['of_copy']:5.3f} of copy" if "median_ms" in record else ""
             print(f"ok    {row['entry']:<40} {record['runs']:3} runs, error {worst:5.3f} of bound  {speed}", flush=True)
         except Problem as problem:
             record |= {"verified": False, "error": f"{where}: {problem}"}
@@ -351,8 +353,9 @@ def copy_ceiling(device, samples):
 def work(options, manifest, rows):
     """Verifies the rows in this process; a watchdog ends it when one takes too long."""
     device = Gpu(options.folder)
-    print(f"{device.name}: {device.processors} multiprocessors; device-to-device copy {copy_ceiling(device, options.samples):.0f} GB/s", flush=True)
-    verifier = Verifier(device, manifest, options)
+    ceiling = copy_ceiling(device, options.samples)
+    print(f"{device.name}: {device.processors} multiprocessors; device-to-device copy {ceiling:.0f} GB/s", flush=True)
+    verifier = Verifier(device, manifest, options, ceiling)
     for row in rows:
         watchdog = threading.Timer(options.timeout, lambda: os._exit(3))
         watchdog.daemon = True
@@ -396,12 +399,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", nargs="*", metavar="TEXT")
+    parser.add_argument("--set", nargs="*", default=[], metavar="ROLE=VALUE")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.set = {role: float(value) if "." in value else int(value) for role, value in (pair.split("=") for pair in options.set)}
     manifest = json.loads((options.folder / "manifest.json").read_text())
     # By workload, so that a reference is made once for all entries that share it.
     rows = sorted(manifest["entries"], key=lambda r: list(manifest["workloads"]).index(r["workload"]))
