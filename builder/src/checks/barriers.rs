@@ -5,41 +5,51 @@
 //! Counting barriers proves nothing, since unrolling a loop repeats them rightfully; so each one's control flow is followed back to where it begins.
 
 use super::control::{self, Control};
-use super::taint::{self, Level, Place, Taint};
+use super::ssa::Ssa;
+use super::taint::{self, Flow, Level, Taint};
 use super::{Code, Context, Failure};
-use nstage_ptx::ast::Instruction;
+use nstage_ptx::ast::{Instruction, Type};
 use nstage_ptx::uses::Role;
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Failure> {
     let traps = control::trapping_functions(context);
     let mut failures = Vec::new();
-    let mut controls = Vec::new();
-    for code in &context.functions {
-        match Control::new(context, code, &traps) {
-            Ok(control) => controls.push(Some(control)),
+    let mut flows = Vec::new();
+    for (function, code) in context.functions.iter().enumerate() {
+        flows.push(match Control::new(context, code, &traps) {
+            Ok(control) => Some(Flow {
+                ssa: Ssa::new(code, &control),
+                control,
+            }),
             Err(error) => {
                 failures.push(Failure::new(
-                    context.place(controls.len()),
+                    context.place(function),
                     code.function.pos.line,
                     error.to_string(),
                     "build it again; the file is damaged",
                 ));
-                controls.push(None);
+                None
             }
-        }
+        });
     }
-    let taint = Taint::new(context, &controls);
+    let taint = Taint::new(context, &flows);
     for (function, code) in context.functions.iter().enumerate() {
-        let Some(control) = &controls[function] else {
+        let Some(flow) = &flows[function] else {
             continue;
         };
         for index in 0..code.body.lines.len() {
-            let Some(needed) = needed(code.body.lines[index].instruction) else {
-                continue;
-            };
-            failures.extend(failure(
-                context, code, control, &taint, function, index, needed,
-            ));
+            if let Some(needed) = needed(code.body.lines[index].instruction) {
+                let suspect = Suspect {
+                    context,
+                    code,
+                    flow,
+                    taint: &taint,
+                    function,
+                    index,
+                    needed,
+                };
+                failures.extend(suspect.failure());
+            }
         }
     }
     failures
@@ -81,79 +91,104 @@ fn thread_count(instruction: &Instruction) -> bool {
     instruction.operands.len() >= if reduces { 4 } else { 2 }
 }
 
-/// The failure of one aligned instruction, if some threads may miss it.
-fn failure(
-    context: &Context<'_>,
-    code: &Code<'_>,
-    control: &Control,
-    taint: &Taint,
+/// An aligned instruction that is looked at.
+struct Suspect<'c, 'a> {
+    context: &'c Context<'a>,
+    code: &'c Code<'a>,
+    flow: &'c Flow,
+    taint: &'c Taint,
     function: usize,
     index: usize,
     needed: Level,
-) -> Option<Failure> {
-    let instruction = code.body.lines[index].instruction;
-    let level = |place| taint.level(function, place);
-    let whom = if needed == Level::Block {
-        "block"
-    } else {
-        "warp"
-    };
-    let fail = |problem: String| {
+}
+
+impl Suspect<'_, '_> {
+    /// What is wrong, if some threads may miss it.
+    fn failure(&self) -> Option<Failure> {
+        let whom = if self.needed == Level::Block {
+            "block"
+        } else {
+            "warp"
+        };
+        let missed = |got: String, expected: &str| {
+            self.fail(
+                whom,
+                &format!(
+                    "is reached by some threads of a {whom} only: got {got}, expected {expected}"
+                ),
+            )
+        };
+        // Its own guard, then the branches around it from the nearest outwards.
+        for &decider in [self.index]
+            .iter()
+            .chain(self.flow.control.deciders(self.index))
+        {
+            let Some(register) = taint::condition(self.code, decider) else {
+                continue;
+            };
+            let (level, origin) = self.taint.read(self.flow, self.function, decider, register);
+            if level > self.needed {
+                let what = if decider == self.index {
+                    "its guard".to_owned()
+                } else {
+                    format!("the branch at line {}", self.code.line(decider))
+                };
+                return missed(
+                    format!("{what}, which differs between threads{origin}"),
+                    "one that does not",
+                );
+            }
+        }
+        let (level, origin) = self.taint.called(self.function);
+        if level > self.needed {
+            return missed(
+                format!("a call of its function by some{origin}"),
+                "one by all",
+            );
+        }
+        let origin = self.differing_operand()?;
+        self.fail(whom, &format!("has an operand that differs between the threads of a {whom}{origin}, expected one that does not"))
+    }
+
+    /// Where a barrier's number or thread count comes from, if it is not common. Predicates of a reduction, and operands of matrix instructions, differ rightfully.
+    fn differing_operand(&self) -> Option<String> {
+        if !matches!(
+            self.code.body.lines[self.index].instruction.opcode.as_str(),
+            "bar" | "barrier"
+        ) {
+            return None;
+        }
+        let read = self
+            .code
+            .body
+            .uses(self.index)
+            .iter()
+            .filter(|used| used.role == Role::Read);
+        let registers = read.filter_map(|used| used.register);
+        let numbers = registers.filter(|register| {
+            self.code.body.registers[register.0 as usize].declaration.ty != Type::Pred
+        });
+        let mut found = numbers.map(|register| {
+            self.taint
+                .read(self.flow, self.function, self.index, register)
+        });
+        found
+            .find(|(level, _)| *level > self.needed)
+            .map(|(_, origin)| origin)
+    }
+
+    fn fail(&self, whom: &str, problem: &str) -> Option<Failure> {
+        let instruction = self.code.body.lines[self.index].instruction;
         Some(Failure::new(
-            context.place(function),
-            code.line(index),
-            format!("`{instruction}` {problem}{}", context.source(code, index)),
+            self.context.place(self.function),
+            self.code.line(self.index),
+            format!(
+                "`{instruction}` {problem}{}",
+                self.context.source(self.code, self.index)
+            ),
             format!(
                 "let the condition be the same for the whole {whom}: compute it from parameters and block indices, or move this out of the branch"
             ),
         ))
-    };
-    let origin = |place| {
-        taint
-            .origin(function, place)
-            .map_or_else(String::new, |(line, what)| {
-                format!(" through {what} at line {line}")
-            })
-    };
-    // Its own guard, then the branches around it from the nearest outwards.
-    for &decider in [index].iter().chain(control.deciders(index)) {
-        if let Some(register) = taint::condition(code, decider)
-            && level(Place::Register(register)) > needed
-        {
-            let got = if decider == index {
-                "its guard".to_owned()
-            } else {
-                format!("the branch at line {}", code.line(decider))
-            };
-            let origin = origin(Place::Register(register));
-            return fail(format!(
-                "is reached by some threads of a {whom} only: got {got}, which differs between threads{origin}, expected one that does not"
-            ));
-        }
     }
-    if level(Place::Call) > needed {
-        return fail(format!(
-            "is reached by some threads of a {whom} only: got a call of its function{}, expected one by all",
-            origin(Place::Call)
-        ));
-    }
-    // A barrier that differs between the threads of a warp is as good as none. Matrix operands differ rightfully.
-    let is_barrier = matches!(instruction.opcode.as_str(), "bar" | "barrier");
-    let operands = code
-        .body
-        .uses(index)
-        .iter()
-        .filter(|used| is_barrier && used.role == Role::Read)
-        .filter_map(|used| used.register);
-    let mut operands = operands.filter(|register| {
-        level(Place::Register(*register)) > needed && !is_predicate(code, *register)
-    });
-    operands.next().and_then(|register| {
-        fail(format!("has an operand that differs between the threads of a {whom}{}, expected one that does not", origin(Place::Register(register))))
-    })
-}
-
-/// A barrier that reduces takes each thread's own predicate.
-fn is_predicate(code: &Code<'_>, register: nstage_ptx::body::RegisterId) -> bool {
-    code.body.registers[register.0 as usize].declaration.ty == nstage_ptx::ast::Type::Pred
 }

@@ -4,12 +4,13 @@
 //! Ways that end in a trap do not count: a trap ends the whole grid, so no other thread is left waiting at a barrier.
 
 use super::{Code, Context, callee};
-use nstage_ptx::cfg::{BlockId, Cfg, CfgError};
+use nstage_ptx::cfg::{Block, BlockId, Cfg, CfgError, Dominators};
 
-/// For each block, the branches that decide whether it runs, those included that decide whether such a branch is reached.
+/// A body's control flow without the ways that end in a trap.
 pub(super) struct Control {
     cfg: Cfg,
-    /// Lines, the nearest branch first.
+    meets: Dominators,
+    /// For each block, the branches that decide whether it runs, the nearest first; those included that decide whether such a branch is reached.
     deciders: Vec<Vec<usize>>,
 }
 
@@ -24,7 +25,8 @@ impl Control {
         let doomed = doomed(context, code, &cfg, traps);
         cut(code, &mut cfg, &doomed);
         open_endless_loops(&mut cfg);
-        let direct = deciders(&cfg);
+        let meets = cfg.post_dominators();
+        let direct = deciders(&cfg, &meets);
         let branch = |block: BlockId| cfg.blocks[block].lines.clone().last();
         let all = |block| {
             closure(&direct, block)
@@ -33,7 +35,15 @@ impl Control {
                 .collect()
         };
         let deciders = (0..direct.len()).map(all).collect();
-        Ok(Self { cfg, deciders })
+        Ok(Self {
+            cfg,
+            meets,
+            deciders,
+        })
+    }
+
+    pub(super) fn cfg(&self) -> &Cfg {
+        &self.cfg
     }
 
     /// The branches that decide whether `line` runs, the nearest first.
@@ -42,6 +52,79 @@ impl Control {
             .block_of(line)
             .map_or(&[], |block| &self.deciders[block])
     }
+
+    /// Blocks that end in a branch with more than one way out.
+    pub(super) fn branches(&self) -> impl Iterator<Item = BlockId> {
+        (0..self.cfg.blocks.len()).filter(|&block| ways(&self.cfg, block) > 1)
+    }
+
+    /// What lies between a branch and the place where its ways have all met again.
+    pub(super) fn region(&self, branch: BlockId) -> Region {
+        let meet = self.meets.immediate(branch);
+        let inside = self.walk(branch, meet, |block| &block.successors);
+        let before = self.walk(branch, meet, |block| &block.predecessors);
+        let is_loop = inside[branch];
+        let turns = inside
+            .iter()
+            .zip(before)
+            .map(|(inside, before)| is_loop && *inside && before);
+        Region {
+            branch,
+            meet,
+            turns: turns.collect(),
+            inside,
+        }
+    }
+
+    /// Which blocks are reached from one, itself only if a way leads back to it; the walk goes up to `stop` and not into it.
+    fn walk(
+        &self,
+        from: BlockId,
+        stop: Option<BlockId>,
+        next: impl Fn(&Block) -> &Vec<BlockId>,
+    ) -> Vec<bool> {
+        let mut found = vec![false; self.cfg.blocks.len()];
+        let mut open = next(&self.cfg.blocks[from]).clone();
+        while let Some(block) = open.pop() {
+            if Some(block) != stop && !std::mem::replace(&mut found[block], true) {
+                open.extend(next(&self.cfg.blocks[block]));
+            }
+        }
+        found
+    }
+}
+
+/// See [`Control::region`]. Sets of blocks are rows of flags.
+pub(super) struct Region {
+    branch: BlockId,
+    /// Blocks that some ways pass and others may not.
+    inside: Vec<bool>,
+    /// Where all ways have met.
+    meet: Option<BlockId>,
+    /// Blocks of a loop that the branch may leave or not: threads may run them different numbers of times.
+    turns: Vec<bool>,
+}
+
+impl Region {
+    /// Whether ways of the branch may meet at the start of a block.
+    pub(super) fn may_meet_at(&self, block: BlockId) -> bool {
+        self.meet == Some(block) || self.inside[block]
+    }
+
+    /// Whether a way of the branch comes from a block.
+    pub(super) fn comes_from(&self, block: BlockId) -> bool {
+        block == self.branch || self.inside[block]
+    }
+
+    /// Whether a value defined in one block may be seen in the other as of different turns of a loop.
+    pub(super) fn parts(&self, defined: BlockId, used: BlockId) -> bool {
+        self.turns[defined] && !self.turns[used]
+    }
+}
+
+/// How many ways lead out of a block; leaving the function is one.
+fn ways(cfg: &Cfg, block: BlockId) -> usize {
+    cfg.blocks[block].successors.len() + usize::from(cfg.blocks[block].leaves)
 }
 
 /// For each function with a body, whether every way through it ends in a trap.
@@ -142,14 +225,16 @@ fn open_endless_loops(cfg: &mut Cfg) {
     }
 }
 
-fn deciders(cfg: &Cfg) -> Vec<Vec<BlockId>> {
-    let tree = cfg.post_dominators();
+/// For each block, the branches that decide directly whether it runs.
+fn deciders(cfg: &Cfg, meets: &Dominators) -> Vec<Vec<BlockId>> {
     let mut deciders = vec![Vec::new(); cfg.blocks.len()];
-    for (branch, block) in cfg.blocks.iter().enumerate() {
-        if block.successors.len() + usize::from(block.leaves) < 2 {
-            continue;
-        }
-        let meet = tree.immediate(branch);
+    for (branch, block) in cfg
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(branch, _)| ways(cfg, *branch) > 1)
+    {
+        let meet = meets.immediate(branch);
         for &successor in &block.successors {
             let mut at = Some(successor);
             while at != meet
@@ -158,7 +243,7 @@ fn deciders(cfg: &Cfg) -> Vec<Vec<BlockId>> {
                 if !deciders[id].contains(&branch) {
                     deciders[id].push(branch);
                 }
-                at = tree.immediate(id);
+                at = meets.immediate(id);
             }
         }
     }

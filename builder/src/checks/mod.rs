@@ -9,6 +9,7 @@ mod entries;
 mod externs;
 mod generic_shared;
 mod local;
+mod ssa;
 mod taint;
 mod version;
 
@@ -136,17 +137,14 @@ impl<'a> Context<'a> {
 
     /// All rules over one module.
     pub(crate) fn check(&self) -> Vec<Failure> {
-        let mut rules: Vec<fn(&Context<'_>) -> Vec<Failure>> = vec![
+        let rules = [
             version::check,
             entries::check,
             externs::check,
             local::check,
             generic_shared::check,
+            barriers::check,
         ];
-        // Loops with several ways back need values that are followed by definition; until then the rule speaks in tests only.
-        if cfg!(test) {
-            rules.push(barriers::check);
-        }
         let mut failures: Vec<Failure> = rules.iter().flat_map(|rule| rule(self)).collect();
         failures.sort_by_key(|failure| failure.line);
         failures

@@ -1,14 +1,17 @@
 //! Which values may differ between the threads of a block.
 //!
-//! The analysis is conservative: a value counts as the same for all threads only if it is computed from parameters, constants, block indices and the like, at a place that all threads reach together.
-//! Registers are looked at without regard to order, which costs nothing on a compiler's output: there, nearly every register is written once.
+//! The analysis is conservative: a value counts as the same for all threads only if it is computed from parameters, constants, block indices and the like.
+//! Where ways meet again that threads took differently, a value is common only if all ways bring the same one;
+//! and behind a loop that threads leave at different turns, nothing is common that the loop computed.
 
-use super::control::Control;
+use super::control::{Control, Region};
+use super::ssa::{Definition, Place, Ssa, ValueId, param_place};
 use super::{Code, Context, callee};
-use nstage_ptx::ast::{Operand, Space};
+use nstage_ptx::ast::{Immediate, Operand};
 use nstage_ptx::body::RegisterId;
-use nstage_ptx::uses::{Role, reads_carry, writes_carry};
-use std::collections::HashMap;
+use nstage_ptx::cfg::BlockId;
+use nstage_ptx::uses::Role;
+use std::collections::BTreeMap;
 
 /// How far a value, or the fact that an instruction runs, is common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,51 +24,66 @@ pub(super) enum Level {
     Thread,
 }
 
-/// What holds a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    Register(RegisterId),
-    /// A declaration in the `.param` space, through which calls pass values.
-    Param(usize),
-    Carry,
-    /// What the function returns.
-    Return,
-    /// That the function is called at all.
-    Call,
-}
-
-/// Why a place is not common to the block.
+/// Why a value is not common to the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
-    /// The value is made here, from `what`.
+enum Cause {
+    /// It is made here, from `what`.
     Source { line: u32, what: String },
-    /// It comes from another place of the same function.
-    From(Place),
+    /// It comes from another value of the same function, or from a branch on it.
+    From(ValueId),
 }
 
 /// A level with its cause; the lowest level has none.
 type Found = (Level, Option<Cause>);
 
-/// All functions' places above [`Level::Block`].
+/// What is common: no cause is needed.
+const COMMON: Found = (Level::Block, None);
+
+/// A function, ready to be followed.
+pub(super) struct Flow {
+    pub(super) control: Control,
+    pub(super) ssa: Ssa,
+}
+
+/// What has been found out about one function.
+#[derive(Default)]
+struct State {
+    /// Every value.
+    values: Vec<Found>,
+    /// What the callers pass, by declaration.
+    params: BTreeMap<usize, Found>,
+    /// How far the threads of a block are together when they call it.
+    called: Option<Found>,
+    /// What it returns.
+    returned: Option<Found>,
+    /// Branches that threads take differently, with what lies between them and their meeting place.
+    regions: BTreeMap<BlockId, (Region, Level, ValueId)>,
+}
+
+/// All functions' values.
 pub(super) struct Taint {
-    functions: Vec<HashMap<Place, (Level, Cause)>>,
+    functions: Vec<State>,
 }
 
 impl Taint {
     /// Follows values through all functions until nothing changes any more.
-    pub(super) fn new(context: &Context<'_>, controls: &[Option<Control>]) -> Self {
+    pub(super) fn new(context: &Context<'_>, flows: &[Option<Flow>]) -> Self {
+        let state = |flow: &Option<Flow>| State {
+            values: vec![COMMON; flow.as_ref().map_or(0, |flow| flow.ssa.values.len())],
+            ..State::default()
+        };
         let mut taint = Self {
-            functions: vec![HashMap::new(); context.functions.len()],
+            functions: flows.iter().map(state).collect(),
         };
         let mut changed = true;
         while changed {
             changed = false;
             for (function, code) in context.functions.iter().enumerate() {
-                if let Some(control) = &controls[function] {
+                if let Some(flow) = &flows[function] {
                     let mut pass = Pass {
                         context,
                         code,
-                        control,
+                        flow,
                         taint: &mut taint,
                         function,
                         changed: false,
@@ -78,24 +96,463 @@ impl Taint {
         taint
     }
 
-    /// How far a place is common.
-    pub(super) fn level(&self, function: usize, place: Place) -> Level {
-        self.functions[function]
-            .get(&place)
-            .map_or(Level::Block, |(level, _)| *level)
+    /// How far the calls of a function are common, and where they come from.
+    pub(super) fn called(&self, function: usize) -> (Level, String) {
+        let found = self.functions[function].called.clone().unwrap_or(COMMON);
+        (found.0, self.origin(function, found.1.as_ref()))
     }
 
-    /// Where a place's value comes from in the end: the PTX line, and what stands there.
-    pub(super) fn origin(&self, function: usize, place: Place) -> Option<(u32, &str)> {
-        let mut at = place;
+    /// How far a register is common as a line reads it, and where it comes from.
+    pub(super) fn read(
+        &self,
+        flow: &Flow,
+        function: usize,
+        line: usize,
+        register: RegisterId,
+    ) -> (Level, String) {
+        let block = flow.control.cfg().block_of(line);
+        let value = flow.ssa.read(line, Place::Register(register));
+        let (Some(block), Some(value)) = (block, value) else {
+            return (Level::Block, String::new());
+        };
+        let found = self.functions[function].used(flow, value, block);
+        (found.0, self.origin(function, found.1.as_ref()))
+    }
+
+    /// Where a value comes from in the end: ` through %tid at line 12`.
+    fn origin(&self, function: usize, cause: Option<&Cause>) -> String {
+        let state = &self.functions[function];
+        let mut at = cause;
         // A cause was there before what it caused, so this ends; the bound only guards against a mistake.
-        for _ in 0..self.functions[function].len() {
-            match &self.functions[function].get(&at)?.1 {
-                Cause::Source { line, what } => return Some((*line, what)),
-                Cause::From(place) => at = *place,
+        for _ in 0..=state.values.len() {
+            match at {
+                Some(Cause::Source { line, what }) => {
+                    return format!(" through {what} at line {line}");
+                }
+                Some(Cause::From(value)) => at = state.values[*value].1.as_ref(),
+                None => break,
             }
         }
-        None
+        String::new()
+    }
+}
+
+impl State {
+    fn value(&self, value: ValueId) -> Found {
+        match self.values[value].0 {
+            Level::Block => COMMON,
+            level => (level, Some(Cause::From(value))),
+        }
+    }
+
+    /// How far a value is common where a block uses it.
+    fn used(&self, flow: &Flow, value: ValueId, block: BlockId) -> Found {
+        let mut found = self.value(value);
+        let Some(defined) = flow.ssa.block_of(value) else {
+            return found;
+        };
+        for (region, level, condition) in self.regions.values() {
+            if *level > found.0 && region.parts(defined, block) {
+                found = (*level, Some(Cause::From(*condition)));
+            }
+        }
+        found
+    }
+}
+
+/// One look at every instruction of a function.
+struct Pass<'c, 'a> {
+    context: &'c Context<'a>,
+    code: &'c Code<'a>,
+    flow: &'c Flow,
+    taint: &'c mut Taint,
+    function: usize,
+    changed: bool,
+}
+
+impl Pass<'_, '_> {
+    fn run(&mut self) {
+        loop {
+            let before = std::mem::replace(&mut self.changed, false);
+            for value in 0..self.flow.ssa.values.len() {
+                let found = match &self.flow.ssa.values[value] {
+                    Definition::Start(place) => self.start(*place),
+                    Definition::Merge { block, from, .. } => self.merge(*block, from),
+                    // All values of a line are found together below.
+                    Definition::Line { .. } => continue,
+                };
+                self.raise(value, &found);
+            }
+            for index in 0..self.code.body.lines.len() {
+                self.line(index);
+            }
+            self.find_parting_branches();
+            let again = self.changed;
+            self.changed |= before;
+            if !again {
+                return;
+            }
+        }
+    }
+
+    fn state(&self) -> &State {
+        &self.taint.functions[self.function]
+    }
+
+    fn start(&self, place: Place) -> Found {
+        let declaration = match place {
+            Place::Param(declaration) => Some(declaration),
+            Place::Register(register) => {
+                let declared = self.code.body.registers[register.0 as usize].declaration;
+                self.code
+                    .body
+                    .declarations
+                    .iter()
+                    .position(|variable| std::ptr::eq(*variable, declared))
+            }
+            Place::Carry => None,
+        };
+        declaration
+            .and_then(|declaration| self.state().params.get(&declaration).cloned())
+            .unwrap_or(COMMON)
+    }
+
+    /// A merge is as common as what it merges, if threads come the same way or all ways bring the same.
+    fn merge(&self, block: BlockId, from: &[(Option<BlockId>, ValueId)]) -> Found {
+        let ssa = &self.flow.ssa;
+        let mut found = COMMON;
+        for (source, value) in from {
+            // On its way from one block to the other it may leave a loop.
+            for at in [source.unwrap_or(block), block] {
+                found = join(found, self.state().used(self.flow, *value, at));
+            }
+        }
+        for (region, level, condition) in self
+            .state()
+            .regions
+            .values()
+            .filter(|(region, ..)| region.may_meet_at(block))
+        {
+            let mut brought = from
+                .iter()
+                .filter(|(source, _)| source.is_some_and(|source| region.comes_from(source)));
+            let first = brought.next();
+            if first.is_some_and(|first| brought.any(|other| !ssa.are_same(first.1, other.1))) {
+                found = join(found, (*level, Some(Cause::From(*condition))));
+            }
+        }
+        found
+    }
+
+    /// Follows one instruction.
+    fn line(&mut self, index: usize) {
+        let Some(block) = self.flow.control.cfg().block_of(index) else {
+            return;
+        };
+        let instruction = self.code.body.lines[index].instruction;
+        let mut found = if instruction.opcode == "call" {
+            self.call(index, block)
+        } else {
+            self.value(index, block)
+        };
+        if instruction.guard.is_some() {
+            // The old values stay for some threads.
+            found = join(found, self.read(index, block));
+        }
+        for &value in self.flow.ssa.written(index).values() {
+            self.raise(value, &found);
+        }
+        self.returns(index, &found);
+    }
+
+    /// Notes what goes into a place that the function returns.
+    fn returns(&mut self, index: usize, found: &Found) {
+        let returns = &self.code.function.returns;
+        let is_returned = |place: &Place| match place {
+            Place::Param(declaration) => *declaration < returns.len(),
+            Place::Register(register) => {
+                let declared = self.code.body.registers[register.0 as usize].declaration;
+                returns
+                    .iter()
+                    .any(|variable| std::ptr::eq(variable, declared))
+            }
+            Place::Carry => false,
+        };
+        if !self.flow.ssa.written(index).keys().any(is_returned) {
+            return;
+        }
+        // Two returns in parted ways give parted results.
+        let parted = self.control_of(index);
+        let found = join(found.clone(), parted);
+        let old = self.state().returned.clone().unwrap_or(COMMON);
+        if found.0 > old.0 {
+            self.taint.functions[self.function].returned = Some(found);
+            self.changed = true;
+        }
+    }
+
+    /// How far threads are together at a line.
+    fn control_of(&self, index: usize) -> Found {
+        let mut found = self.state().called.clone().unwrap_or(COMMON);
+        for &line in self.flow.control.deciders(index).iter().chain([&index]) {
+            if let (Some(register), Some(block)) = (
+                condition(self.code, line),
+                self.flow.control.cfg().block_of(line),
+            ) && let Some(value) = self.flow.ssa.read(line, Place::Register(register))
+            {
+                found = join(found, self.state().used(self.flow, value, block));
+            }
+        }
+        found
+    }
+
+    /// How far what an instruction computes is common, taken for itself.
+    fn value(&self, index: usize, block: BlockId) -> Found {
+        let instruction = self.code.body.lines[index].instruction;
+        let read = self.read(index, block);
+        let line = self.code.line(index);
+        let made = |level, what: String| (level, Some(Cause::Source { line, what }));
+        let own = || made(Level::Thread, format!("`{}`", instruction.mnemonic()));
+        let of_warp = || made(Level::Warp, format!("`{}`", instruction.mnemonic()));
+        let has = |word: &str| {
+            instruction
+                .modifiers
+                .iter()
+                .any(|modifier| modifier == word)
+        };
+        match instruction.opcode.as_str() {
+            "ld" if !(has("const")
+                || instruction
+                    .modifiers
+                    .iter()
+                    .any(|word| word == "param" || word.starts_with("param::"))) =>
+            {
+                own()
+            }
+            opcode if OWN_RESULT.contains(&opcode) => own(),
+            // One value for all: the barrier gathers it from every thread.
+            "bar" | "barrier" => COMMON,
+            "vote" | "redux" => of_warp(),
+            // The predicate beside the value tells whether the lane asked for exists.
+            "shfl"
+                if matches!(instruction.operands.first(), Some(Operand::Pair(..)))
+                    && !has("idx") =>
+            {
+                own()
+            }
+            // One lane's value for all of its warp, if all name the same lane.
+            "shfl"
+                if read.0 > Level::Block
+                    && has("idx")
+                    && self.operand(index, block, 2) <= Level::Warp =>
+            {
+                of_warp()
+            }
+            "shr" if self.is_warp_number(index) => made(Level::Warp, "%tid.x / 32".to_owned()),
+            _ => read,
+        }
+    }
+
+    /// The join over everything that an instruction reads.
+    fn read(&self, index: usize, block: BlockId) -> Found {
+        let mut found = COMMON;
+        for value in self.flow.ssa.all_read(index) {
+            found = join(found, self.state().used(self.flow, value, block));
+        }
+        let line = self.code.line(index);
+        for used in self
+            .code
+            .body
+            .uses(index)
+            .iter()
+            .filter(|used| used.role != Role::Write && used.register.is_none())
+        {
+            let level = special(used.name);
+            if level > found.0 {
+                found = (
+                    level,
+                    Some(Cause::Source {
+                        line,
+                        what: used.name.to_owned(),
+                    }),
+                );
+            }
+        }
+        found
+    }
+
+    /// How far one operand, a plain name or a constant, is common.
+    fn operand(&self, index: usize, block: BlockId, operand: usize) -> Level {
+        match self.code.body.lines[index]
+            .instruction
+            .operands
+            .get(operand)
+        {
+            Some(Operand::Immediate(_)) => Level::Block,
+            Some(Operand::Name { name, .. }) => self.named(index, block, name).0,
+            _ => Level::Thread,
+        }
+    }
+
+    /// How far a register or parameter that a line reads by name is common.
+    fn named(&self, index: usize, block: BlockId, name: &str) -> Found {
+        let used = self
+            .code
+            .body
+            .uses(index)
+            .iter()
+            .find(|used| used.name == name && used.role != Role::Write);
+        let register = used.and_then(|used| used.register).map(Place::Register);
+        let place = register.or_else(|| param_place(self.code, index, name));
+        let value = place.and_then(|place| self.flow.ssa.read(index, place));
+        value.map_or(COMMON, |value| self.state().used(self.flow, value, block))
+    }
+
+    /// Whether a shift right computes the warp's number: `%tid.x` by five or more places.
+    fn is_warp_number(&self, index: usize) -> bool {
+        let shift = self.code.body.lines[index].instruction.operands.get(2);
+        let far = matches!(
+            shift,
+            Some(Operand::Immediate(Immediate::Int { bits: 5..64, .. }))
+        );
+        far && self
+            .flow
+            .ssa
+            .all_read(index)
+            .next()
+            .is_some_and(|value| self.is_thread_index(value, 4))
+    }
+
+    /// Whether a value is `%tid.x`, over a few conversions.
+    fn is_thread_index(&self, value: ValueId, conversions: u32) -> bool {
+        let Definition::Line { line } = self.flow.ssa.source(value) else {
+            return false;
+        };
+        let instruction = self.code.body.lines[*line].instruction;
+        if instruction.guard.is_some() || !matches!(instruction.opcode.as_str(), "mov" | "cvt") {
+            return false;
+        }
+        match instruction.operands.get(1) {
+            Some(Operand::Name {
+                name,
+                component: Some('x'),
+            }) => name == "%tid",
+            Some(Operand::Name {
+                component: None, ..
+            }) if conversions > 0 => self
+                .flow
+                .ssa
+                .all_read(*line)
+                .next()
+                .is_some_and(|value| self.is_thread_index(value, conversions - 1)),
+            _ => false,
+        }
+    }
+
+    /// Passes arguments and the way of calling to the called function, and gives what it returns.
+    fn call(&mut self, index: usize, block: BlockId) -> Found {
+        let line = self.code.line(index);
+        let instruction = self.code.body.lines[index].instruction;
+        let made = |level, what: &str| {
+            (
+                level,
+                Some(Cause::Source {
+                    line,
+                    what: what.to_owned(),
+                }),
+            )
+        };
+        let Some(callee) = callee(instruction).and_then(|name| self.context.function(name)) else {
+            return made(Level::Thread, "a function that is not in this file");
+        };
+        let what = format!(
+            "the call in `{}`",
+            super::demangled(&self.code.function.name)
+        );
+        let reached = made(self.control_of(index).0, &what);
+        let arguments: Vec<Found> = self
+            .arguments(index, block)
+            .into_iter()
+            .map(|found| made(found.0, &what))
+            .collect();
+        let returns = self.context.functions[callee].function.returns.len();
+        let state = &mut self.taint.functions[callee];
+        if reached.0 > state.called.as_ref().map_or(Level::Block, |found| found.0) {
+            state.called = Some(reached);
+            self.changed = true;
+        }
+        for (number, argument) in arguments.into_iter().enumerate() {
+            let old = state
+                .params
+                .get(&(returns + number))
+                .map_or(Level::Block, |found| found.0);
+            if argument.0 > old {
+                state.params.insert(returns + number, argument);
+                self.changed = true;
+            }
+        }
+        made(
+            state
+                .returned
+                .as_ref()
+                .map_or(Level::Block, |found| found.0),
+            "what the call returns",
+        )
+    }
+
+    /// What is passed: the list behind the function's name.
+    fn arguments(&self, index: usize, block: BlockId) -> Vec<Found> {
+        let operands = &self.code.body.lines[index].instruction.operands;
+        let mut lists = operands
+            .iter()
+            .enumerate()
+            .filter_map(|(at, operand)| match operand {
+                Operand::List(elements) if at > 0 => Some(elements),
+                _ => None,
+            });
+        let found = |operand: &Operand| match operand {
+            Operand::Name { name, .. } => self.named(index, block, name),
+            _ => COMMON,
+        };
+        lists
+            .next_back()
+            .map_or_else(Vec::new, |elements| elements.iter().map(found).collect())
+    }
+
+    /// Finds branches that threads take differently.
+    fn find_parting_branches(&mut self) {
+        for branch in self.flow.control.branches() {
+            let Some(line) = self.flow.control.cfg().blocks[branch].lines.clone().last() else {
+                continue;
+            };
+            let Some(register) = condition(self.code, line) else {
+                continue;
+            };
+            let Some(value) = self.flow.ssa.read(line, Place::Register(register)) else {
+                continue;
+            };
+            let level = self.state().used(self.flow, value, branch).0;
+            let old = self
+                .state()
+                .regions
+                .get(&branch)
+                .map_or(Level::Block, |(_, level, _)| *level);
+            if level > old {
+                let region = self.flow.control.region(branch);
+                self.taint.functions[self.function]
+                    .regions
+                    .insert(branch, (region, level, value));
+                self.changed = true;
+            }
+        }
+    }
+
+    /// Raises a value to a level, never down.
+    fn raise(&mut self, value: ValueId, found: &Found) {
+        if found.0 > self.state().values[value].0 {
+            self.taint.functions[self.function].values[value] = found.clone();
+            self.changed = true;
+        }
     }
 }
 
@@ -129,398 +586,13 @@ pub(super) fn condition(code: &Code<'_>, line: usize) -> Option<RegisterId> {
     guard.or_else(indexed)?.register
 }
 
-/// One look at every instruction of a function.
-struct Pass<'c, 'a> {
-    context: &'c Context<'a>,
-    code: &'c Code<'a>,
-    control: &'c Control,
-    taint: &'c mut Taint,
-    function: usize,
-    changed: bool,
-}
-
-impl Pass<'_, '_> {
-    fn run(&mut self) {
-        let mut before = true;
-        while std::mem::take(&mut before) {
-            for index in 0..self.code.body.lines.len() {
-                before |= self.line(index);
-            }
-            self.changed |= before;
-        }
-    }
-
-    /// Follows one instruction; whether something was learnt.
-    fn line(&mut self, index: usize) -> bool {
-        let instruction = self.code.body.lines[index].instruction;
-        let reached = self.reached(index);
-        let mut learnt = false;
-        if instruction.opcode == "call" {
-            learnt |= self.call(index, &reached);
-        }
-        let value = join(self.value(index), reached);
-        for place in self.written(index) {
-            learnt |= self.raise(self.function, place, &value);
-        }
-        learnt
-    }
-
-    /// How far the threads are together at an instruction: its guard, the branches that lead to it, and the calls of the function.
-    fn reached(&self, index: usize) -> Found {
-        let mut found = self.found(Place::Call);
-        for &line in self.control.deciders(index).iter().chain([&index]) {
-            if let Some(condition) = condition(self.code, line) {
-                found = join(found, self.found(Place::Register(condition)));
-            }
-        }
-        found
-    }
-
-    /// How far what an instruction computes is common, taken for itself.
-    fn value(&self, index: usize) -> Found {
-        let instruction = self.code.body.lines[index].instruction;
-        let read = self.read(index);
-        let line = self.code.line(index);
-        let made = |level, what: String| (level, Some(Cause::Source { line, what }));
-        let has = |word: &str| {
-            instruction
-                .modifiers
-                .iter()
-                .any(|modifier| modifier == word)
-        };
-        match instruction.opcode.as_str() {
-            "ld" if !(has("const")
-                || instruction
-                    .modifiers
-                    .iter()
-                    .any(|word| word == "param" || word.starts_with("param::"))) =>
-            {
-                made(Level::Thread, format!("`{}`", instruction.mnemonic()))
-            }
-            opcode if OWN_RESULT.contains(&opcode) => {
-                made(Level::Thread, format!("`{}`", instruction.mnemonic()))
-            }
-            // The predicate beside the value tells whether the lane asked for exists.
-            "shfl"
-                if matches!(instruction.operands.first(), Some(Operand::Pair(..)))
-                    && !has("idx") =>
-            {
-                made(Level::Thread, format!("`{}`", instruction.mnemonic()))
-            }
-            "call" => (Level::Block, None),
-            // One value for all: the barrier gathers it from every thread.
-            "bar" | "barrier" => (Level::Block, None),
-            "vote" | "redux" => made(Level::Warp, format!("`{}`", instruction.mnemonic())),
-            "shfl" => match read {
-                (Level::Block, _) => read,
-                // One lane's value for all of its warp, if all name the same lane.
-                _ if has("idx") && self.operand(index, 2) <= Level::Warp => {
-                    made(Level::Warp, format!("`{}`", instruction.mnemonic()))
-                }
-                _ => read,
-            },
-            "shr" if self.warp_number(index) => made(Level::Warp, "%tid.x / 32".to_owned()),
-            _ => read,
-        }
-    }
-
-    /// The join over everything that an instruction reads.
-    fn read(&self, index: usize) -> Found {
-        let instruction = self.code.body.lines[index].instruction;
-        let mut found = (Level::Block, None);
-        for used in self.code.body.uses(index) {
-            found = match (used.role, used.register) {
-                (Role::Write, _) => continue,
-                (_, Some(register)) => join(found, self.found(Place::Register(register))),
-                (_, None) => join(found, self.named(index, used.name)),
-            };
-        }
-        if reads_carry(instruction) {
-            found = join(found, self.found(Place::Carry));
-        }
-        found
-    }
-
-    /// A name that is no register: a special register, a parameter, a symbol.
-    fn named(&self, index: usize, name: &str) -> Found {
-        let level = special(name);
-        if level > Level::Block {
-            return (
-                level,
-                Some(Cause::Source {
-                    line: self.code.line(index),
-                    what: name.to_owned(),
-                }),
-            );
-        }
-        self.param(index, name)
-            .map_or((Level::Block, None), |place| self.found(place))
-    }
-
-    /// The `.param` declaration of a name.
-    fn param(&self, index: usize, name: &str) -> Option<Place> {
-        let (declaration, _) = self
-            .code
-            .body
-            .declaration(self.code.body.lines[index].scope, name)?;
-        (self.code.body.declarations[declaration].space == Space::Param)
-            .then_some(Place::Param(declaration))
-    }
-
-    /// The level of one operand that is a plain name or a constant.
-    fn operand(&self, index: usize, operand: usize) -> Level {
-        match self.code.body.lines[index]
-            .instruction
-            .operands
-            .get(operand)
-        {
-            Some(Operand::Immediate(_)) => Level::Block,
-            Some(Operand::Name { name, .. }) => {
-                let used = self
-                    .code
-                    .body
-                    .uses(index)
-                    .iter()
-                    .find(|used| used.name == name && used.role == Role::Read);
-                used.and_then(|used| used.register)
-                    .map_or(Level::Thread, |register| {
-                        self.taint.level(self.function, Place::Register(register))
-                    })
-            }
-            _ => Level::Thread,
-        }
-    }
-
-    /// Whether a shift right computes the warp's number: `%tid.x` by five or more places.
-    fn warp_number(&self, index: usize) -> bool {
-        let shift = self.code.body.lines[index].instruction.operands.get(2);
-        let far = matches!(
-            shift,
-            Some(Operand::Immediate(nstage_ptx::ast::Immediate::Int {
-                bits: 5..64,
-                ..
-            }))
-        );
-        let mut reads = self
-            .code
-            .body
-            .uses(index)
-            .iter()
-            .filter(|used| used.role == Role::Read);
-        far && reads.next().is_some_and(|used| {
-            used.register
-                .is_some_and(|register| self.is_thread_index(register, 4))
-        })
-    }
-
-    /// Whether a register is a plain copy of `%tid.x`, over a few moves.
-    fn is_thread_index(&self, register: RegisterId, moves: u32) -> bool {
-        let body = &self.code.body;
-        let mut writers = (0..body.lines.len()).filter(|&line| {
-            body.uses(line)
-                .iter()
-                .any(|used| used.role == Role::Write && used.register == Some(register))
-        });
-        let (Some(line), None) = (writers.next(), writers.next()) else {
-            return false;
-        };
-        let instruction = body.lines[line].instruction;
-        if moves == 0
-            || instruction.guard.is_some()
-            || !matches!(instruction.opcode.as_str(), "mov" | "cvt")
-        {
-            return false;
-        }
-        match instruction.operands.get(1) {
-            Some(Operand::Name {
-                name,
-                component: Some('x'),
-            }) => name == "%tid",
-            Some(Operand::Name {
-                component: None, ..
-            }) => {
-                let mut reads = body
-                    .uses(line)
-                    .iter()
-                    .filter(|used| used.role == Role::Read);
-                reads
-                    .next()
-                    .and_then(|used| used.register)
-                    .is_some_and(|register| self.is_thread_index(register, moves - 1))
-            }
-            _ => false,
-        }
-    }
-
-    /// The places that an instruction writes.
-    fn written(&self, index: usize) -> Vec<Place> {
-        let instruction = self.code.body.lines[index].instruction;
-        let uses = self.code.body.uses(index);
-        let mut places: Vec<Place> = uses
-            .iter()
-            .filter(|used| used.role == Role::Write)
-            .filter_map(|used| match used.register {
-                Some(register) => Some(Place::Register(register)),
-                None => self.param(index, used.name),
-            })
-            .collect();
-        if writes_carry(instruction) {
-            places.push(Place::Carry);
-        }
-        if instruction.opcode == "st"
-            && instruction
-                .modifiers
-                .iter()
-                .any(|word| word.starts_with("param"))
-        {
-            let addresses = uses.iter().filter(|used| used.role == Role::Address);
-            places.extend(addresses.filter_map(|used| self.param(index, used.name)));
-        }
-        let returned = |place: &Place| match place {
-            Place::Param(declaration) => *declaration < self.code.function.returns.len(),
-            Place::Register(register) => {
-                let declared = self.code.body.registers[register.0 as usize].declaration;
-                self.code
-                    .function
-                    .returns
-                    .iter()
-                    .any(|variable| std::ptr::eq(variable, declared))
-            }
-            _ => false,
-        };
-        if places.iter().any(returned) {
-            places.push(Place::Return);
-        }
-        places
-    }
-
-    /// Passes arguments and the way of calling to the called function, and its results back.
-    fn call(&mut self, index: usize, reached: &Found) -> bool {
-        let instruction = self.code.body.lines[index].instruction;
-        let line = self.code.line(index);
-        let known = callee(instruction).and_then(|name| self.context.function(name));
-        let Some(callee) = known else {
-            // What is not here may return anything.
-            let results = self.written(index);
-            let unknown = (
-                Level::Thread,
-                Some(Cause::Source {
-                    line,
-                    what: "a function that is not in this file".to_owned(),
-                }),
-            );
-            return results.into_iter().fold(false, |learnt, place| {
-                self.raise(self.function, place, &unknown) | learnt
-            });
-        };
-        let told = |found: Found| {
-            (
-                found.0,
-                Some(Cause::Source {
-                    line,
-                    what: format!(
-                        "the call in `{}`",
-                        super::demangled(&self.code.function.name)
-                    ),
-                }),
-            )
-        };
-        let mut learnt = self.raise(callee, Place::Call, &told(reached.clone()));
-        let returns = self.context.functions[callee].function.returns.len();
-        for (number, argument) in self.arguments(index).into_iter().enumerate() {
-            let place = self.parameter_place(callee, returns + number);
-            learnt |= self.raise(callee, place, &told(argument));
-        }
-        let result = (
-            self.taint.level(callee, Place::Return),
-            Some(Cause::Source {
-                line,
-                what: "what the call returns".to_owned(),
-            }),
-        );
-        for place in self.written(index) {
-            learnt |= self.raise(self.function, place, &result);
-        }
-        learnt
-    }
-
-    /// What is passed: the last list of a call, unless it has only the list of results.
-    fn arguments(&self, index: usize) -> Vec<Found> {
-        let operands = &self.code.body.lines[index].instruction.operands;
-        let mut lists = operands
-            .iter()
-            .enumerate()
-            .filter_map(|(at, operand)| match operand {
-                Operand::List(elements) if at > 0 => Some(elements),
-                _ => None,
-            });
-        let Some(elements) = lists.next_back() else {
-            return Vec::new();
-        };
-        let found = |operand: &Operand| match operand {
-            Operand::Name { name, .. } => {
-                let used = self
-                    .code
-                    .body
-                    .uses(index)
-                    .iter()
-                    .find(|used| used.name == name && used.role == Role::Read);
-                match used.and_then(|used| used.register) {
-                    Some(register) => self.found(Place::Register(register)),
-                    None => self.named(index, name),
-                }
-            }
-            _ => (Level::Block, None),
-        };
-        elements.iter().map(found).collect()
-    }
-
-    /// How a function holds one of its parameters: in the `.param` space or in a register.
-    fn parameter_place(&self, function: usize, declaration: usize) -> Place {
-        let body = &self.context.functions[function].body;
-        let is_declared = |register: &nstage_ptx::body::Register<'_>| {
-            body.declarations
-                .get(declaration)
-                .is_some_and(|variable| std::ptr::eq(*variable, register.declaration))
-        };
-        match body.registers.iter().position(is_declared) {
-            Some(register) => {
-                Place::Register(RegisterId(u32::try_from(register).unwrap_or(u32::MAX)))
-            }
-            None => Place::Param(declaration),
-        }
-    }
-
-    fn found(&self, place: Place) -> Found {
-        match self.taint.level(self.function, place) {
-            Level::Block => (Level::Block, None),
-            level => (level, Some(Cause::From(place))),
-        }
-    }
-
-    /// Raises a place to a level, never down; whether that changed it.
-    fn raise(&mut self, function: usize, place: Place, found: &Found) -> bool {
-        let (level, Some(cause)) = found else {
-            return false;
-        };
-        if *level <= self.taint.level(function, place) {
-            return false;
-        }
-        self.taint.functions[function].insert(place, (*level, cause.clone()));
-        true
-    }
-}
-
 /// The less common of two.
 fn join(a: Found, b: Found) -> Found {
     if b.0 > a.0 { b } else { a }
 }
 
-/// How far a special register is common; what is no special register is.
+/// How far a special register is common; any other name stands for an address or a function, which is.
 fn special(name: &str) -> Level {
-    let Some(name) = name.strip_prefix('%') else {
-        return Level::Block;
-    };
     const BLOCK: &[&str] = &[
         "ctaid",
         "nctaid",
@@ -542,11 +614,14 @@ fn special(name: &str) -> Level {
         "nclusterid",
         "current_graph_exec",
     ];
-    if name == "warpid" {
-        Level::Warp
-    } else if BLOCK.contains(&name) || BLOCK_STEMS.iter().any(|stem| name.starts_with(stem)) {
-        Level::Block
-    } else {
-        Level::Thread
+    match name.strip_prefix('%') {
+        None => Level::Block,
+        Some("warpid") => Level::Warp,
+        Some(name)
+            if BLOCK.contains(&name) || BLOCK_STEMS.iter().any(|stem| name.starts_with(stem)) =>
+        {
+            Level::Block
+        }
+        Some(_) => Level::Thread,
     }
 }
