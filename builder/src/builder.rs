@@ -1,7 +1,8 @@
 //! The one call: a crate and targets in, finished and checked PTX out.
 
 use crate::built::{Built, BuiltPtx};
-use crate::cache::{self, Lock, State};
+use crate::cache::{self, Finished, Lock, State};
+use crate::checks::{self, Failure};
 use crate::compiler::{Compiler, DEVICE_TARGET};
 use crate::graph::{self, Package, Root};
 use crate::inputs::Inputs;
@@ -357,7 +358,7 @@ impl Session<'_> {
             inputs,
             ask_cargo: plan.packages.iter().any(|package| package.build_script),
             raw: cache::hash_file(&raw)?,
-            finish_key: None,
+            finished: None,
         };
         state.store(&self.state_path(target))?;
         self.builder.tell(&Progress::Built {
@@ -397,39 +398,57 @@ impl Session<'_> {
 
     /// Finishes and checks what the compiler wrote, unless that is done already.
     fn finish(&self, target: Target, state: &State) -> Result<PathBuf, BuildError> {
-        let finished = self.dir.join(format!("{}.ptx", stem(target)));
-        let key = cache::hash_of((
-            env!("NSTAGE_BUILDER_SOURCE"),
-            state.raw,
-            &self.builder.expected,
-        ));
-        if state.finish_key == Some(key) && finished.is_file() {
-            return Ok(finished);
+        let path = self.dir.join(format!("{}.ptx", stem(target)));
+        let key = cache::hash_of((env!("NSTAGE_BUILDER_SOURCE"), state.raw));
+        let done = state
+            .finished
+            .as_ref()
+            .filter(|finished| finished.key == key && path.is_file());
+        let (entries, mut failures) = match done {
+            Some(finished) => (finished.entries.clone(), Vec::new()),
+            None => self.finish_anew(target, state, key, &path)?,
+        };
+        failures.extend(checks::missing(&entries, &self.builder.expected));
+        if failures.is_empty() {
+            return Ok(path);
         }
+        Err(BuildError::Refused(vec![Refusal {
+            target,
+            path,
+            failures,
+        }]))
+    }
+
+    fn finish_anew(
+        &self,
+        target: Target,
+        state: &State,
+        key: u64,
+        path: &Path,
+    ) -> Result<(Vec<String>, Vec<Failure>), BuildError> {
         let raw = self.raw_path(target);
         let text = std::fs::read_to_string(&raw).map_err(BuildError::io("read", &raw))?;
-        let (text, failures) = finish::finish_and_check(&text, target, &self.builder.expected)
-            .map_err(|errors| BuildError::Unreadable {
-                target,
-                path: raw,
-                errors,
-            })?;
+        let finish::Output {
+            text,
+            entries,
+            failures,
+        } = finish::finish_and_check(&text, target).map_err(|errors| BuildError::Unreadable {
+            target,
+            path: raw,
+            errors,
+        })?;
         // Also what is refused is written, so that the lines in the failures can be looked at.
-        cache::write(&finished, &text)?;
-        let passed = State {
-            finish_key: failures.is_empty().then_some(key),
+        cache::write(path, &text)?;
+        let finished = failures.is_empty().then(|| Finished {
+            key,
+            entries: entries.clone(),
+        });
+        State {
+            finished,
             ..state.clone()
-        };
-        passed.store(&self.state_path(target))?;
-        if failures.is_empty() {
-            Ok(finished)
-        } else {
-            Err(BuildError::Refused(vec![Refusal {
-                target,
-                path: finished,
-                failures,
-            }]))
         }
+        .store(&self.state_path(target))?;
+        Ok((entries, failures))
     }
 
     fn state_path(&self, target: Target) -> PathBuf {

@@ -18,8 +18,17 @@ pub(crate) struct State {
     pub(crate) ask_cargo: bool,
     /// Hash of the compiler's own output.
     pub(crate) raw: u64,
-    /// Hash of everything that finishing and checking depend on; `None` until they have passed.
-    pub(crate) finish_key: Option<u64>,
+    /// What came of finishing; `None` until the checks have passed.
+    pub(crate) finished: Option<Finished>,
+}
+
+/// PTX that has passed the checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Finished {
+    /// Hash of everything that finishing and checking depend on.
+    pub(crate) key: u64,
+    /// The entries in it.
+    pub(crate) entries: Vec<String>,
 }
 
 impl State {

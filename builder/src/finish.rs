@@ -8,12 +8,18 @@ use crate::declaration::{self, Bound, Declaration};
 use nstage_ptx::ParseErrors;
 use nstage_ptx::ast::{Function, Item, Module};
 
-/// Finishes the compiler's output and checks the result; every failure's line counts in the finished text.
-pub(crate) fn finish_and_check(
-    raw: &str,
-    target: Target,
-    expected: &[String],
-) -> Result<(String, Vec<Failure>), ParseErrors> {
+/// What comes of a compiler's output.
+pub(crate) struct Output {
+    /// The finished text.
+    pub(crate) text: String,
+    /// The names of its entries.
+    pub(crate) entries: Vec<String>,
+    /// What is wrong with it; every line counts in the finished text.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// Finishes the compiler's output and checks the result.
+pub(crate) fn finish_and_check(raw: &str, target: Target) -> Result<Output, ParseErrors> {
     let module = nstage_ptx::parse(raw)?;
     let (declarations, _) = declaration::read(raw);
     let mut failures = Vec::new();
@@ -21,16 +27,22 @@ pub(crate) fn finish_and_check(
     let module = nstage_ptx::parse(&text)?;
     // Read again for the lines, which the inserted directives have moved.
     let (declarations, unreadable) = declaration::read(&text);
-    let unreadable = unreadable.into_iter().map(|unreadable| {
+    failures.extend(unreadable.into_iter().map(|unreadable| {
+        let problem = format!("an entry's declaration {}", unreadable.problem);
         Failure::of_file(
             unreadable.line,
-            format!("an entry's declaration {}", unreadable.problem),
+            problem,
             "correct it where the kernel is declared",
         )
-    });
-    failures.extend(unreadable);
-    failures.extend(Context::new(&module, &declarations, target, expected).check());
-    Ok((text, failures))
+    }));
+    let context = Context::new(&module, &declarations, target);
+    failures.extend(context.check());
+    let entries = context.entries().map(str::to_owned).collect();
+    Ok(Output {
+        text,
+        entries,
+        failures,
+    })
 }
 
 /// The finished text. What a declaration asks for and cannot have is added to `failures`.

@@ -1,6 +1,6 @@
 //! nstage's own tasks: build, run, test, check and pack, each with all its set-up.
 //!
-//! Standard output belongs to the program that a task runs; a task itself speaks on standard error.
+//! Of `run`, standard output is the program's alone; what a task says of its own work is on standard error, but for the reports of `test` and `ci`.
 
 mod commands;
 mod cuda_tools;

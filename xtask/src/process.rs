@@ -24,12 +24,20 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command to its end, its output on standard error.
+/// Runs a command to its end, its output on standard error, where nothing else reads it.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    // Tests write to standard output; it is ours to keep clean for `run` only, and one stream keeps the order of lines.
+    run_on(command, std::io::stderr().into())
+}
+
+/// Runs a command to its end, its output where a task's report goes.
+pub(crate) fn run_reported(command: &mut Command) -> Result<()> {
+    run_on(command, Stdio::inherit())
+}
+
+fn run_on(command: &mut Command, stdout: Stdio) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
-        .stdout(std::io::stderr())
+        .stdout(stdout)
         .status()
         .with_context(|| format!("cannot run {}", shown(command)))?;
     if !status.success() {

@@ -18,12 +18,12 @@ pub(crate) struct Steps(Vec<(String, Outcome, Duration)>);
 impl Steps {
     /// Runs one step.
     pub(crate) fn step(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
-        eprintln!("\n--- {name}");
+        println!("\n--- {name}");
         let started = Instant::now();
         let outcome = match run() {
             Ok(()) => Outcome::Passed,
             Err(error) => {
-                eprintln!("error: {error:#}");
+                println!("error: {error:#}");
                 // The summary has one line a step; the rest stands above.
                 Outcome::Failed(
                     format!("{error:#}")
@@ -40,14 +40,14 @@ impl Steps {
     /// Notes something that cannot be done here.
     pub(crate) fn skip(&mut self, name: &str, reason: impl Into<String>) {
         let reason = reason.into();
-        eprintln!("\n--- {name}\nskipping: {reason}");
+        println!("\n--- {name}\nskipping: {reason}");
         self.0
             .push((name.to_owned(), Outcome::Skipped(reason), Duration::ZERO));
     }
 
     /// Prints the summary; an error if a step failed.
     pub(crate) fn finish(self) -> Result<()> {
-        eprint!("\n{}", self.summary());
+        print!("\n{}", self.summary());
         let failed = self
             .0
             .iter()

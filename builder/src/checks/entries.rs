@@ -1,35 +1,30 @@
-//! The entries that were asked for are there.
+//! There are entries, and those that were asked for are among them.
 
 use super::{Context, Failure};
 
 pub(super) fn check(context: &Context<'_>) -> Vec<Failure> {
-    let entries: Vec<&str> = context
-        .functions
-        .iter()
-        .filter(|code| code.function.is_entry)
-        .map(|code| code.function.name.as_str())
-        .collect();
-    let mut failures = Vec::new();
-    if entries.is_empty() {
-        failures.push(Failure::of_file(
-            1,
-            "got no entry at all, expected one at least",
-            "write kernels as `extern \"ptx-kernel\"` functions with `#[unsafe(export_name = \"…\")]`; others are dropped",
-        ));
+    if context.entries().next().is_some() {
+        return Vec::new();
     }
-    for missing in context
-        .expected
-        .iter()
-        .filter(|name| !entries.contains(&name.as_str()))
-    {
-        failures.push(Failure::of_file(
+    vec![Failure::of_file(
+        1,
+        "got no entry at all, expected one at least",
+        "write kernels as `extern \"ptx-kernel\"` functions with `#[unsafe(export_name = \"…\")]`; others are dropped",
+    )]
+}
+
+/// One failure for each entry that was asked for and is not there.
+pub(crate) fn missing(entries: &[String], expected: &[String]) -> Vec<Failure> {
+    let missing = expected.iter().filter(|name| !entries.contains(name));
+    let failure = |name: &String| {
+        Failure::of_file(
             1,
             format!(
-                "got no entry `{missing}`, which was asked for; there are {}",
+                "got no entry `{name}`, which was asked for; there are {}",
                 entries.join(", ")
             ),
             "correct the name, or switch on the feature that it belongs to",
-        ));
-    }
-    failures
+        )
+    };
+    missing.map(failure).collect()
 }

@@ -13,6 +13,8 @@ mod ssa;
 mod taint;
 mod version;
 
+pub(crate) use entries::missing;
+
 use crate::Target;
 use crate::declaration::Declaration;
 use nstage_ptx::ast::{Function, Item, Module, Operand};
@@ -85,8 +87,6 @@ pub(crate) struct Context<'a> {
     pub(crate) module: &'a Module,
     pub(crate) declarations: &'a [Declaration],
     pub(crate) target: Target,
-    /// Entries that the caller wants to find.
-    pub(crate) expected: &'a [String],
     /// Functions with a body, by their place in this list.
     pub(crate) functions: Vec<Code<'a>>,
     by_name: HashMap<&'a str, usize>,
@@ -100,17 +100,11 @@ pub(crate) struct Code<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(
-        module: &'a Module,
-        declarations: &'a [Declaration],
-        target: Target,
-        expected: &'a [String],
-    ) -> Self {
+    pub(crate) fn new(module: &'a Module, declarations: &'a [Declaration], target: Target) -> Self {
         let mut context = Self {
             module,
             declarations,
             target,
-            expected,
             functions: Vec::new(),
             by_name: HashMap::new(),
             files: HashMap::new(),
@@ -133,6 +127,16 @@ impl<'a> Context<'a> {
             }
         }
         context
+    }
+
+    /// The names of the entries.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'a str> {
+        let entries = self
+            .functions
+            .iter()
+            .map(|code| code.function)
+            .filter(|function| function.is_entry);
+        entries.map(|function| function.name.as_str())
     }
 
     /// All rules over one module.

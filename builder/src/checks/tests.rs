@@ -2,16 +2,16 @@
 //!
 //! `NSTAGE_BLESS=1 cargo test -p nstage-builder` rewrites the texts.
 
-use super::Context;
 use crate::{Target, finish};
 use std::path::{Path, PathBuf};
 
 /// Everything that a build does with the compiler's output.
 fn complaints(path: &Path) -> String {
     let text = std::fs::read_to_string(path).expect("read");
-    let result = finish::finish_and_check(&text, Target::SM_80, &[]);
-    let (_, failures) = result.unwrap_or_else(|errors| panic!("{}: {errors}", path.display()));
-    failures
+    let output = finish::finish_and_check(&text, Target::SM_80);
+    let output = output.unwrap_or_else(|errors| panic!("{}: {errors}", path.display()));
+    output
+        .failures
         .iter()
         .map(|failure| format!("{failure}\n"))
         .collect()
@@ -65,10 +65,10 @@ fn what_is_right_is_not_refused() {
 
 #[test]
 fn an_expected_entry_is_looked_for() {
-    let text = ".version 7.0\n.target sm_80\n.visible .entry scale() { ret; }\n";
-    let module = nstage_ptx::parse(text).expect("well formed");
-    let expected = ["scale".to_owned(), "sum".to_owned()];
-    let failures = Context::new(&module, &[], Target::SM_80, &expected).check();
+    let failures = super::missing(
+        &["scale".to_owned()],
+        &["scale".to_owned(), "sum".to_owned()],
+    );
     let texts: Vec<String> = failures.iter().map(ToString::to_string).collect();
     let text = "line 1: got no entry `sum`, which was asked for; there are scale; correct the name, or switch on the feature that it belongs to";
     assert_eq!(texts, [text]);

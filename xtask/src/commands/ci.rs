@@ -1,7 +1,7 @@
 //! `ci`: all of CI.
 
 use crate::commands::test::Test;
-use crate::process::{cargo, run};
+use crate::process::{cargo, run_reported};
 use crate::steps::Steps;
 use crate::tidy;
 use anyhow::Result;
@@ -15,30 +15,28 @@ pub(crate) struct Ci {}
 impl Ci {
     pub(crate) fn run(self) -> Result<()> {
         let mut steps = Steps::default();
-        steps.step("cargo fmt", || {
-            run(&mut cargo(&["fmt", "--all", "--check"]))
-        });
+        steps.step("cargo fmt", || check(&["fmt", "--all", "--check"]));
         steps.step("tidy", tidy::run);
         steps.step("cargo clippy", || {
-            run(&mut cargo(&[
+            check(&[
                 "clippy",
                 "--workspace",
                 "--all-targets",
                 "--",
                 "-D",
                 "warnings",
-            ]))
+            ])
         });
         steps.step("cargo doc", || {
-            run(cargo(&[
-                "doc",
-                "--workspace",
-                "--no-deps",
-                "--document-private-items",
-            ])
-            .env("RUSTDOCFLAGS", "-D warnings"))
+            run_reported(
+                cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
+            )
         });
         Test::strict().steps(&mut steps);
         steps.finish()
     }
+}
+
+fn check(arguments: &[&str]) -> Result<()> {
+    run_reported(&mut cargo(arguments))
 }

@@ -52,7 +52,11 @@ impl Ptx {
 pub(crate) fn build(extra: &[Target]) -> Result<Built> {
     let compiler = setup::device_compiler()?;
     let targets = [Target::SM_80, Target::SM_90].iter().chain(extra).copied();
+    let variants = nstage_kernels::CATALOGUE
+        .iter()
+        .flat_map(|kernel| kernel.variants);
     let builder = Builder::new(workspace::root().join("kernels"))
+        .expect_entries(variants.map(|variant| variant.entry))
         .targets(targets)
         .on_progress(|progress| match progress {
             // Of cargo's own lines, those about a crate tell that something moves; the rest is noise unless it fails.

@@ -54,7 +54,7 @@ impl Test {
             let _ = std::fs::remove_file(&log);
             let mut command = process::cargo(&["test", "--workspace"]);
             self.environment(&mut command, tools.as_ref(), &log);
-            process::run(&mut command)
+            process::run_reported(&mut command)
         });
         self.examples(steps);
         for line in std::fs::read_to_string(&log).unwrap_or_default().lines() {
@@ -109,7 +109,7 @@ impl Test {
                     .current_dir(&dir)
                     .env("CARGO_TARGET_DIR", workspace::target_dir().join("examples"))
                     .env(WORK_DIR_VARIABLE, workspace::target_dir().join("nstage"));
-                process::run(&mut command)
+                process::run_reported(&mut command)
             });
         }
     }
