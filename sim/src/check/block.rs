@@ -34,8 +34,8 @@ pub struct BlockReport {
 
 /// Watches one block, or all blocks of one cluster.
 #[derive(Debug)]
-pub struct BlockMonitor<'a> {
-    pub(super) checker: &'a Checker,
+pub struct BlockMonitor {
+    pub(super) checker: Arc<Checker>,
     pub(super) group: u32,
     /// How many releases of this group other groups could see.
     pub(super) era: u32,
@@ -54,19 +54,19 @@ pub struct BlockMonitor<'a> {
     fetching: Vec<(Suspect, u64, Ordering, Scope)>,
 }
 
-impl<'a> BlockMonitor<'a> {
-    pub(crate) fn new(checker: &'a Checker, group: u32) -> Self {
-        let warps = checker.shape.warps();
+impl BlockMonitor {
+    pub(crate) fn new(checker: Arc<Checker>, group: u32) -> Self {
+        let shape = checker.shape;
         Self {
             checker,
             group,
             era: 0,
-            threads: Threads::new((0..warps).map(|warp| checker.shape.lanes_of(warp))),
+            threads: Threads::new((0..shape.warps()).map(|warp| shape.lanes_of(warp))),
             batches: Batches::default(),
-            sequences: (0..warps).map(|_| Sequences::default()).collect(),
+            sequences: (0..shape.warps()).map(|_| Sequences::default()).collect(),
             objects: Objects::default(),
             fences: Fences::default(),
-            shared: (0..checker.shape.blocks())
+            shared: (0..shape.blocks())
                 .map(|_| shadow::Window::default())
                 .collect(),
             global: GlobalLines::default(),
@@ -177,7 +177,7 @@ impl<'a> BlockMonitor<'a> {
     }
 }
 
-impl Monitor for BlockMonitor<'_> {
+impl Monitor for BlockMonitor {
     fn access(&mut self, site: Site, access: &Access<'_>) {
         if !self.fetching.is_empty() {
             self.fetched();

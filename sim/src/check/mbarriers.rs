@@ -13,7 +13,7 @@ use super::objects::{SIZE, Transactions};
 use super::quick::Visit;
 use super::record::{Actor, LINE, Strength, span};
 
-impl BlockMonitor<'_> {
+impl BlockMonitor {
     /// One lane's operation on the object at `at`.
     pub(super) fn mbarrier_op(&mut self, site: Site, lane: u32, at: (u16, u64), op: MbarrierOp) {
         let suspect = Suspect {

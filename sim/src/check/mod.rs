@@ -31,6 +31,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use advice::advise;
 pub use block::{BlockMonitor, BlockReport};
@@ -153,8 +154,8 @@ impl Checker {
     ///
     /// In a cluster launch, warps and barriers of the block with rank r are numbered from r times those of a block (16 barriers each).
     #[must_use]
-    pub fn group(&self, group: u32) -> BlockMonitor<'_> {
-        BlockMonitor::new(self, group)
+    pub fn group(self: &Arc<Self>, group: u32) -> BlockMonitor {
+        BlockMonitor::new(Arc::clone(self), group)
     }
 
     /// The findings of the whole launch, in order of group and of time in each group; what concerns several groups comes last.

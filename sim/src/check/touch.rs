@@ -17,7 +17,7 @@ use super::record::{Actor, Bytes, LINE, Record, bits, lanes};
 use super::shadow::Viewer;
 use super::threads::Known;
 
-impl BlockMonitor<'_> {
+impl BlockMonitor {
     /// Checks what the lanes of one warp do, and remembers it.
     pub(super) fn visit(&mut self, visit: &Visit<'_>) {
         if visit.place == Place::Global {

@@ -2,6 +2,7 @@
 //! and the engine agrees with a reference that keeps a full vector clock for each lane and looks at every pair of accesses.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -107,6 +108,7 @@ fn findings(steps: &[Step], quick: bool, bulk_copies: bool) -> Vec<Finding> {
         Policy::default(),
     );
     checker.quick = quick;
+    let checker = Arc::new(checker);
     let mut monitor = checker.group(0);
     for (pc, step) in steps.iter().enumerate() {
         let site = |warp: u32, mask: u32| Site {

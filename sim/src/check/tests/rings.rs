@@ -1,6 +1,8 @@
 //! The laws of the ring, by enumeration: every depth, both schedules, every number of tiles up to three times round.
 //! The right ring is silent; leaving out any one instruction, or waiting one group too weakly, is flagged.
 
+use std::sync::Arc;
+
 use crate::check::{Checker, Listed, Listing, Policy};
 use crate::event::{
     Access, AccessKind, BarrierRole, CopyId, ElementCopies, Groups, Monitor, Ordering, Scope, Site,
@@ -173,13 +175,13 @@ fn errors(schedule: Schedule, depth: u64, tiles: u64, fault: Fault) -> Vec<Class
         instructions: vec![Listed::default(); 8],
         ..Listing::default()
     };
-    let checker = Checker::new(
+    let checker = Arc::new(Checker::new(
         listing,
         Dim3::ONE,
         THREADS.into(),
         Dim3::ONE,
         Policy::default(),
-    );
+    ));
     let mut monitor = checker.group(0);
     Ring {
         monitor: &mut monitor,

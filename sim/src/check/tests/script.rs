@@ -9,6 +9,8 @@
 //! A verb acts for each warp in turn; `bar` of all warps also completes. `cluster N` gives several blocks, whose warps are numbered through;
 //! `ld@1` names the shared memory of rank 1. `grid N` gives blocks that are checked apart: `1w0` is warp 0 of block 1.
 
+use std::sync::Arc;
+
 use crate::check::{Checker, Listed, Listing, Policy};
 use crate::event::{
     Access, AccessKind, BarrierRole, Copy, CopyId, CopyKind, ElementCopies, Fence, FenceSpace,
@@ -200,13 +202,13 @@ pub(super) fn run(script: &Script) -> Vec<Finding> {
     };
     let cluster = Dim3::from(script.cluster);
     let grid = Dim3::from(script.cluster * script.grid);
-    let checker = Checker::new(
+    let checker = Arc::new(Checker::new(
         listing,
         grid,
         script.threads.into(),
         cluster,
         Policy::default(),
-    );
+    ));
     let mut monitors: Vec<_> = (0..script.grid).map(|group| checker.group(group)).collect();
     let mut next = CopyId(0);
     for line in &script.lines {
