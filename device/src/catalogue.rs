@@ -2,6 +2,7 @@
 //!
 //! [`kernels!`](crate::kernels) fills these tables, so that no kernel name, entry name or argument list is written a second time.
 
+use crate::law::law;
 use crate::param::ParamType;
 use crate::{Launch, Uniform};
 use core::fmt;
@@ -117,17 +118,17 @@ impl Shape {
 
     /// Fewest and most threads of a block, both multiples of 32, and how many where nothing is asked for.
     pub const fn threads(self, min: u32, max: u32, default: u32) -> Self {
-        assert!(
+        law(
             min > 0 && min.is_multiple_of(32),
-            "the smallest block is a multiple of 32 threads"
+            "the smallest block is a multiple of 32 threads",
         );
-        assert!(
+        law(
             max <= 1024 && max.is_multiple_of(32),
-            "the largest block is a multiple of 32 threads, at most 1024"
+            "the largest block is a multiple of 32 threads, at most 1024",
         );
-        assert!(
+        law(
             min <= default && default <= max,
-            "the default block size lies between the smallest and the largest"
+            "the default block size lies between the smallest and the largest",
         );
         Self {
             min_threads: min,

@@ -24,6 +24,7 @@ pub mod block;
 pub mod catalogue;
 mod declare;
 pub mod launch;
+mod law;
 pub mod math;
 pub mod param;
 pub mod pipeline;

@@ -1,5 +1,6 @@
 //! Values that are the same in every thread of a block.
 
+use crate::law::law;
 use core::ops::{Add, Div, Mul, Rem, Sub};
 
 /// A value that all threads of the block hold alike.
@@ -42,9 +43,9 @@ impl<T> Uniform<T> {
 #[inline(always)]
 const fn captures_nothing<F>(_: &F) {
     const {
-        assert!(
+        law(
             size_of::<F>() == 0,
-            "a uniform value is computed from uniform values alone: the closure captures something, pass that through `zip`"
+            "a uniform value is computed from uniform values alone: the closure captures something, pass that through `zip`",
         )
     }
 }

@@ -117,7 +117,7 @@ nstage::kernels! {
 
     /// Partial sums of x, for `sum_finish` to add: the first half of a sum whose value depends on nothing but the elements.
     ///
-    /// There are always [`SUM_PARTIALS`] of them: partial `p` adds the tiles `p`, `p + SUM_PARTIALS`, … of 1024 elements, each thread its own four lanes in order,
+    /// There are always [`SUM_PARTIALS`] of them: partial `p` adds the tiles `p`, `p + SUM_PARTIALS`, … of 2048 elements, each thread its own four lanes in order,
     /// then the lanes as (0 + 1) + (2 + 3), then the threads of each warp and the warps as [`Block::sum`](nstage::Block::sum) says.
     /// So neither the grid, the depth of the ring, the alignment nor the device changes the result.
     /// Additions are plain: each is rounded once.

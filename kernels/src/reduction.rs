@@ -15,7 +15,7 @@ pub const PARTIALS: u32 = 1056;
 const THREADS: u32 = 256;
 
 /// 16-byte pieces a thread and tile, part of the order of additions as well.
-const PIECES: usize = 1;
+const PIECES: usize = 2;
 
 /// The first half, through a ring of `STAGES` stages over mechanism `M`.
 pub(crate) struct Partial<M, const STAGES: usize>(PhantomData<M>);

@@ -101,14 +101,15 @@ fn scale<
     a: f32,
     share: Share<f32, PIECES, GridStride>,
 ) {
-    let mut y = y.tiles::<PIECES, ALIGNED>();
     let tiles = Tiles::<_, PIECES, ALIGNED, _>::new(x, share);
     let mut tiles = Stream::<_, H, STAGES, M>::new(block, shared, tiles);
     if ALIGNED {
+        let mut y = y.packed::<PIECES>();
         tiles.for_each(|tile| tile.each(|piece| y.put(piece.map(|x| a * x))));
     } else {
+        let mut y = y.striped::<PIECES>();
         while let Some(tile) = tiles.next() {
-            tile.each(|piece| y.put(piece.map(|x| a * x)));
+            tile.each_striped(|piece| y.put(piece.map(|x| a * x)));
         }
     }
     let _ = tiles.drain();

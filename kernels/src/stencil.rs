@@ -3,9 +3,7 @@
 use core::marker::PhantomData;
 use nstage::catalogue::Shape;
 use nstage::math::fma;
-use nstage::pipeline::{
-    Direct, Groups, Mechanism, OneBarrier, Pipeline, Schedule, Span, TwoBarrier,
-};
+use nstage::pipeline::{Direct, Groups, Mechanism, Pipeline, Schedule, Span, TwoBarrier};
 use nstage::shared::Region;
 use nstage::stream::{Row, Rows, Stream};
 use nstage::view::{In, Out, OutPlane, Patch, Plane, Vector, Width};
@@ -24,7 +22,7 @@ pub(crate) struct Blur<H, M, const STAGES: usize>(PhantomData<(H, M)>);
 pub(crate) type Synchronous = Blur<TwoBarrier, Direct, 1>;
 
 /// `STAGES` rows at a time.
-pub(crate) type Ring<const STAGES: usize> = Blur<OneBarrier, Groups, STAGES>;
+pub(crate) type Ring<const STAGES: usize> = Blur<TwoBarrier, Groups, STAGES>;
 
 // SAFETY: every branch around a collective call depends on uniform values alone.
 unsafe impl<H: Schedule, M: Mechanism, const STAGES: usize> Entry<crate::blur::Args>

@@ -2,6 +2,7 @@
 
 use super::mechanism::Mechanism;
 use super::outside;
+use crate::law::law;
 use crate::view::{In, Word};
 use crate::{Block, Uniform};
 use core::marker::PhantomData;
@@ -50,9 +51,9 @@ impl<M: Mechanism> Copier<'_, M> {
         count: Uniform<u32>,
     ) -> Uniform<u32> {
         const {
-            assert!(
+            law(
                 BYTES == 4 || BYTES == 8 || BYTES == 16,
-                "a piece has 4, 8 or 16 bytes"
+                "a piece has 4, 8 or 16 bytes",
             )
         };
         let (start, count) = (start.get(), count.get());
@@ -100,9 +101,9 @@ impl<M: Mechanism> Copier<'_, M> {
         index: u64,
     ) {
         const {
-            assert!(
+            law(
                 BYTES == 4 || BYTES == 8 || BYTES == 16,
-                "a piece is copied 4, 8 or 16 bytes at a time"
+                "a piece is copied 4, 8 or 16 bytes at a time",
             )
         };
         let element = size_of::<T>() as u64;

@@ -4,6 +4,7 @@
 //! On the device the engine is a few instructions and everything here folds into constants and two counters;
 //! in tests the engine records, and the laws of the ring are checked over the very same code.
 
+use crate::law::law;
 /// Carries out what the ring decides.
 pub trait Engine {
     /// Closes the running group of copies, also when it is empty.
@@ -56,9 +57,9 @@ pub struct Ring<E, const STAGES: usize> {
 }
 
 impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
-    const CHECKED: () = assert!(
+    const CHECKED: () = law(
         STAGES >= 1 && STAGES <= 8,
-        "a ring has 1 to 8 stages: with none there is nowhere to copy to, and more than 8 were never faster"
+        "a ring has 1 to 8 stages: with none there is nowhere to copy to, and more than 8 were never faster",
     );
 
     /// An empty ring.
@@ -144,9 +145,9 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
     #[inline(always)]
     pub fn step(&mut self) -> (Stage, Stage) {
         const {
-            assert!(
+            law(
                 STAGES >= 2,
-                "one barrier a step needs at least 2 stages: the stage to fill and the stage to read live at the same time"
+                "one barrier a step needs at least 2 stages: the stage to fill and the stage to read live at the same time",
             )
         };
         let read = self.wait();

@@ -123,6 +123,18 @@ impl<T: Word, C: Scope> ReadSlot<'_, T, C> {
     }
 }
 
+impl<T: Word> ReadSlot<'_, T, BlockScope> {
+    /// The element at `offset` bytes.
+    ///
+    /// # Safety
+    /// `offset` is a multiple of the element's size and lies in the stage.
+    #[inline(always)]
+    pub(crate) unsafe fn element_at(&self, offset: u32) -> T {
+        // SAFETY: as for `vector_at`.
+        unsafe { T::load_shared(self.address + offset) }
+    }
+}
+
 // A slot with a destructor must be released before the next verb, or the program does not compile.
 impl<T, C> Drop for ReadSlot<'_, T, C> {
     #[inline(always)]
@@ -147,7 +159,7 @@ impl<T: Word> ReadSlot<'_, T, BlockScope> {
             outside();
         }
         // SAFETY: the span was checked against a stage of this length.
-        unsafe { T::load_shared(self.address + span.offset) }
+        unsafe { self.element_at(span.offset) }
     }
 
     /// The 16 bytes of a checked span.

@@ -3,6 +3,8 @@
 use super::instructions;
 #[cfg(target_arch = "nvptx64")]
 use super::llvm;
+#[cfg(target_arch = "nvptx64")]
+use crate::law::law;
 
 instructions! {
     /// Waits for all threads of the block, and orders their memory accesses before it against those after it.
@@ -37,7 +39,7 @@ instructions! {
     ///
     /// sm_80
     pub unsafe fn bar_sync_count<const ID: u32>(threads: u32) {
-        const { assert!(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_sync_aligned_count(ID as i32, threads as i32) }
     }
@@ -56,7 +58,7 @@ instructions! {
     ///
     /// sm_80
     pub unsafe fn bar_arrive<const ID: u32>(threads: u32) {
-        const { assert!(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_arrive_aligned_count(ID as i32, threads as i32) }
     }
@@ -93,7 +95,7 @@ instructions! {
     ///
     /// sm_80
     pub unsafe fn barrier_sync_count<const ID: u32>(threads: u32) {
-        const { assert!(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_sync_count(ID as i32, threads as i32) }
     }
@@ -112,7 +114,7 @@ instructions! {
     ///
     /// sm_80
     pub unsafe fn barrier_arrive<const ID: u32>(threads: u32) {
-        const { assert!(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_arrive_count(ID as i32, threads as i32) }
     }

@@ -6,6 +6,7 @@
 use super::instructions;
 #[cfg(target_arch = "nvptx64")]
 use super::llvm;
+use crate::law::law;
 
 macro_rules! whole {
     ($($name:ident, $bytes:literal, $ptx:literal, $cache:literal;)+) => {
@@ -171,13 +172,13 @@ impl Cache for CacheGlobal {
 
 /// Refuses the forms that PTX does not have.
 const fn legal<C: Cache, const BYTES: usize>() {
-    assert!(
+    law(
         BYTES == 4 || BYTES == 8 || BYTES == 16,
-        "a cp.async copies 4, 8 or 16 bytes"
+        "a cp.async copies 4, 8 or 16 bytes",
     );
-    assert!(
+    law(
         C::ALL || BYTES == 16,
-        "cache-global copies are 16 bytes: copy 4 or 8 bytes with `CacheAll`"
+        "cache-global copies are 16 bytes: copy 4 or 8 bytes with `CacheAll`",
     );
 }
 

@@ -12,10 +12,10 @@
 //!
 //! fn scale(block: &Block, shared: Region, x: In<f32>, y: Out<f32>, a: f32) {
 //!     let share = Tiling::<f32, 1>::new(block, x.len()).grid_stride(block);
-//!     let mut y = y.tiles::<1, false>();
+//!     let mut y = y.striped::<1>();
 //!     let mut tiles = Stream::<_, TwoBarrier, 4>::new(block, shared, Tiles::<_, 1, false, _>::new(x, share));
 //!     while let Some(tile) = tiles.next() {
-//!         tile.each(|piece| y.put(piece.map(|x| a * x)));
+//!         tile.each_striped(|piece| y.put(piece.map(|x| a * x)));
 //!     }
 //!     let _shared = tiles.drain();
 //! }
@@ -58,13 +58,13 @@ pub trait Source {
 
     /// The next tile that was not handed out yet, from the stage that holds it, with `left` tiles to hand out, this one included.
     ///
-    /// `regular` is a constant: true where the tile is known to be regular.
+    /// What is known of the tile is a constant wherever this is called.
     fn tile<'s>(
         &mut self,
         block: &Block,
         slot: ReadSlot<'s, Self::Item, BlockScope>,
         left: u32,
-        regular: bool,
+        kind: Kind,
     ) -> Self::Tile<'s>;
 }
 
@@ -93,6 +93,17 @@ impl Left {
     pub fn steady(self) -> bool {
         self.steady
     }
+}
+
+/// What is known of a tile before it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is regular.
+    Regular,
+    /// It is one of the irregular ones at the end.
+    Irregular,
+    /// Nothing.
+    Either,
 }
 
 /// The tiles of a source, `STAGES` stages deep.
@@ -144,7 +155,7 @@ impl<'b, S: Source, H: Schedule, const STAGES: usize, M: Mechanism> Stream<'b, S
         if self.left == 0 {
             return None;
         }
-        Some(self.take(false))
+        Some(self.take(Kind::Either))
     }
 
     /// Calls `f` with every tile that is left, in order.
@@ -155,20 +166,20 @@ impl<'b, S: Source, H: Schedule, const STAGES: usize, M: Mechanism> Stream<'b, S
     pub fn for_each(&mut self, mut f: impl FnMut(S::Tile<'_>)) {
         let irregular = self.source.irregular_steps().get();
         while self.left > irregular {
-            f(self.take(true));
+            f(self.take(Kind::Regular));
         }
         while self.left > 0 {
-            f(self.take(false));
+            f(self.take(Kind::Irregular));
         }
     }
 
     #[inline(always)]
-    fn take(&mut self, regular: bool) -> S::Tile<'_> {
+    fn take(&mut self, kind: Kind) -> S::Tile<'_> {
         let tiles = self.left;
         let left = Left {
             tiles,
             ahead: STAGES as u32 - 1,
-            steady: regular,
+            steady: matches!(kind, Kind::Regular),
         };
         self.left -= 1;
         let block = self.pipeline.block();
@@ -176,7 +187,7 @@ impl<'b, S: Source, H: Schedule, const STAGES: usize, M: Mechanism> Stream<'b, S
         let slot = self
             .pipeline
             .turn::<H>(|stage| source.refill(block, stage, left));
-        source.tile(block, slot, tiles, regular)
+        source.tile(block, slot, tiles, kind)
     }
 
     /// The place of element `index` in every stage, for [`ReadSlot::element`].

@@ -4,7 +4,7 @@
 //! Above and below the plane its first and last row are repeated; to the left and right, columns that do not exist are not copied,
 //! and [`Rows::column`] and [`Rows::neighbours`] name the nearest that do.
 
-use super::{Left, Source};
+use super::{Kind, Left, Source};
 use crate::pipeline::{BlockScope, Copier, Mechanism, ReadSlot, Span};
 use crate::view::{In, Patch, Vector, Width, Word};
 use crate::{Block, Uniform, ptx};
@@ -168,7 +168,7 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Source for Rows<T, REACH, A
         _: &Block,
         slot: ReadSlot<'s, T, BlockScope>,
         _: u32,
-        _: bool,
+        _: Kind,
     ) -> Row<'s, T> {
         let index = self.to_read;
         self.to_read += 1;

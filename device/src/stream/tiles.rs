@@ -1,8 +1,8 @@
 //! One-dimensional tiles as the source of a stream.
 
-use super::{Left, Source};
+use super::{Kind, Left, Source};
 use crate::pipeline::{BlockScope, Copier, Mechanism, ReadSlot};
-use crate::view::{Assignment, In, Piece, Share, Tiling, Vector, Width, Word};
+use crate::view::{Assignment, In, Packed, Piece, Share, Striped, Tiling, Vector, Width, Word};
 use crate::{Block, Uniform, ptx};
 
 /// The tiles of a share of an [`In`].
@@ -165,22 +165,24 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
         block: &Block,
         slot: ReadSlot<'s, T, BlockScope>,
         left: u32,
-        regular: bool,
+        kind: Kind,
     ) -> Tile<'s, T, PIECES, A> {
         let share = self.share;
-        let start = self.start;
-        self.start += share.stride();
-        let len = if regular || left > self.ragged_steps() {
-            share.tiling.tile().get()
-        } else {
-            share.ragged
+        let whole = share.tiling.tile().get();
+        // The ragged tile is the end of all; told so, the loop over whole tiles need not count up to it.
+        let (start, len) = match kind {
+            Kind::Regular => (self.start, whole),
+            Kind::Irregular => (share.end() - u64::from(share.ragged), share.ragged),
+            Kind::Either if left > self.ragged_steps() => (self.start, whole),
+            Kind::Either => (self.start, share.ragged),
         };
+        self.start += share.stride();
         Tile {
             slot,
             share,
             start,
             len,
-            whole: regular,
+            whole: kind == Kind::Regular,
             thread: block.thread(),
             threads: block.threads().get(),
         }
@@ -202,9 +204,9 @@ pub struct Tile<'s, T: Word, const PIECES: usize, A: Assignment> {
 }
 
 impl<T: Word, const PIECES: usize, A: Assignment> Tile<'_, T, PIECES, A> {
-    /// Calls `f` with each of this thread's pieces that holds an element, in order.
+    /// Calls `f` with each of this thread's packed pieces that holds an element, in order.
     #[inline(always)]
-    pub fn each(self, mut f: impl FnMut(Piece<T, PIECES, A>)) {
+    pub fn each(self, mut f: impl FnMut(Piece<T, PIECES, A, Packed>)) {
         let lanes = T::Vector::LANES;
         if self.whole {
             let places: [u32; PIECES] =
@@ -214,23 +216,49 @@ impl<T: Word, const PIECES: usize, A: Assignment> Tile<'_, T, PIECES, A> {
             let values = places.map(|place| unsafe { self.slot.vector_at(place * 16) });
             for (place, values) in places.into_iter().zip(values) {
                 let at = self.start + u64::from(place * lanes);
-                f(self.share.piece(at, lanes, values));
+                f(self.share.piece(at, 1, lanes, values));
             }
         } else {
             let mut place = self.thread;
             loop {
                 let count = self.len.saturating_sub(place * lanes).min(lanes);
                 if count > 0 {
-                    // SAFETY: a tile has `PIECES` vectors a thread.
+                    // SAFETY: a tile has `PIECES` vectors a thread; the copies filled a ragged one up with zeros.
                     let values = unsafe { self.slot.vector_at(place * 16) };
                     let at = self.start + u64::from(place * lanes);
-                    f(self.share.piece(at, count, values));
+                    f(self.share.piece(at, 1, count, values));
                 }
                 place += self.threads;
-                // As in `refill`, a loop that stays one.
+                // A loop that stays one, as in `copy_prefix`.
                 if PIECES == 1 || place >= self.threads * PIECES as u32 {
                     break;
                 }
+            }
+        }
+    }
+
+    /// Calls `f` with each of this thread's striped pieces that holds an element, in order.
+    #[inline(always)]
+    pub fn each_striped(self, mut f: impl FnMut(Piece<T, PIECES, A, Striped>)) {
+        let lanes = T::Vector::LANES;
+        let mut place = self.thread;
+        loop {
+            let first = place;
+            let mut count = 0;
+            let values = T::Vector::from_fn(|_| {
+                count += u32::from(place < self.len);
+                // SAFETY: a tile has `PIECES` · lanes elements a thread; the copies filled a ragged one up with zeros.
+                let value = unsafe { self.slot.element_at(place * size_of::<T>() as u32) };
+                place += self.threads;
+                value
+            });
+            if count > 0 {
+                let at = self.start + u64::from(first);
+                f(self.share.piece(at, self.threads, count, values));
+            }
+            // A loop that stays one, as in `copy_prefix`.
+            if PIECES == 1 || place >= self.threads * PIECES as u32 * lanes {
+                break;
             }
         }
     }

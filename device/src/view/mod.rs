@@ -11,7 +11,9 @@ mod word;
 
 pub use items::{Elected, Item, Items, OutItems};
 pub use plane::{Lane, OutPlane, Patch, Patches, Plane};
-pub use tiles::{Any, Assignment, GridStride, OutTiles, Piece, Share, Tiling};
+pub use tiles::{
+    Any, Assignment, GridStride, Layout, OutTiles, Packed, Piece, Share, Striped, Tiling,
+};
 pub use width::Width;
 pub use word::{Vector, Word};
 

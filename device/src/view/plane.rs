@@ -3,7 +3,8 @@
 //! A plane is cut into patches, a strip of columns wide and `ROWS` rows high, which blocks take in turns.
 //! In a patch, each thread of the block owns one 16-byte vector of columns, in every row.
 
-use super::{Out, Vector, Width, Word, tiles::store};
+use super::{Out, Vector, Width, Word};
+use crate::law::law;
 use crate::{Block, Uniform, ptx};
 use core::marker::PhantomData;
 
@@ -24,7 +25,7 @@ impl<T: Word, const ROWS: u32> Plane<T, ROWS> {
     /// Traps from 2³² patches on, which is more than any memory holds.
     #[inline(always)]
     pub fn new(block: &Block, width: Uniform<u32>, height: Uniform<u32>) -> Self {
-        const { assert!(ROWS >= 1, "a patch has at least one row") };
+        const { law(ROWS >= 1, "a patch has at least one row") };
         let (width, height) = (width.get(), height.get());
         let strip = Self::columns(block.threads().get());
         // At least one, so that dividing by it needs no check; an empty plane has no patch all the same.
@@ -261,6 +262,27 @@ impl<T: Word, const ROWS: u32, const ALIGNED: bool> OutPlane<T, ROWS, ALIGNED> {
                 .base
                 .add((lane.first + u64::from(row) * u64::from(lane.width)) as usize);
             store(to, self.access, values, count);
+        }
+    }
+}
+
+/// Stores the first `count` lanes, as wide as the width allows where all exist.
+///
+/// # Safety
+/// - `count` elements at `to` are writable and nobody else accesses them.
+/// - `to` is a multiple of `width`.
+#[inline(always)]
+unsafe fn store<V: Vector>(to: *mut V::Item, width: Width, values: V, count: u32) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match width {
+            Width::B16 if count == V::LANES => values.store_global::<16>(to),
+            Width::B8 if count == V::LANES => values.store_global::<8>(to),
+            _ => values.for_each(|lane, value| {
+                if lane < count {
+                    to.add(lane as usize).write(value);
+                }
+            }),
         }
     }
 }

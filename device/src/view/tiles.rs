@@ -1,9 +1,10 @@
 //! One-dimensional tiles: how elements are divided among blocks and threads.
 //!
-//! A tile of `PIECES` pieces a thread holds, piece by piece, one 16-byte piece of each thread of the block:
-//! piece `j` of thread `t` starts at element `(j·threads + t)·lanes` of the tile.
+//! A tile holds `PIECES` pieces of 16 bytes for each thread of the block.
+//! How its elements are dealt to the threads is the [`Layout`]: [`Packed`], 16 bytes side by side, or [`Striped`], one element after the other.
 
 use super::{Out, Vector, Width, Word};
+use crate::law::law;
 use crate::{Block, Uniform, ptx};
 use core::marker::PhantomData;
 
@@ -24,9 +25,9 @@ impl<T: Word, const PIECES: usize> Tiling<T, PIECES> {
     #[inline(always)]
     pub fn new(block: &Block, len: Uniform<u64>) -> Self {
         const {
-            assert!(
+            law(
                 PIECES >= 1 && PIECES <= 8,
-                "a thread copies 1 to 8 pieces of 16 bytes for a tile"
+                "a thread copies 1 to 8 pieces of 16 bytes for a tile",
             )
         };
         let len = len.get();
@@ -170,48 +171,96 @@ impl<T: Word, const PIECES: usize, A: Assignment> Share<T, PIECES, A> {
         u64::from(self.first) * u64::from(self.tiling.tile)
     }
 
+    /// Element behind the last of all tiles.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> u64 {
+        self.tiling.len
+    }
+
     /// Elements from one tile's start to the next one's.
     #[inline(always)]
     pub(crate) fn stride(&self) -> u64 {
         u64::from(self.step) * u64::from(self.tiling.tile)
     }
 
-    /// The witness of the vector at element `at`, of which `count` lanes exist.
+    /// The witness of the piece that starts at element `at`, of which `count` lanes exist.
     ///
-    /// The caller answers for it: `at` is this thread's in a tile of this share.
+    /// The caller answers for it: the places are this thread's, by layout `L`, in a tile of this share.
     #[inline(always)]
-    pub(crate) fn piece(&self, at: u64, count: u32, values: T::Vector) -> Piece<T, PIECES, A> {
+    pub(crate) fn piece<L>(
+        &self,
+        at: u64,
+        step: u32,
+        count: u32,
+        values: T::Vector,
+    ) -> Piece<T, PIECES, A, L> {
         Piece {
             at,
+            step,
             count,
             bound: self.tiling.len,
             values,
-            assignment: PhantomData,
+            kind: PhantomData,
         }
     }
 }
 
-/// The 16 bytes of a tile that one thread works on, with the place they came from.
+mod layout {
+    pub trait Sealed {}
+    impl Sealed for super::Packed {}
+    impl Sealed for super::Striped {}
+}
+
+/// How the elements of a tile are dealt to threads: [`Packed`] or [`Striped`].
+pub trait Layout: layout::Sealed {
+    /// Whether the elements of a piece lie side by side.
+    const PACKED: bool;
+}
+
+/// Piece `j` of thread `t` is the vector at element `(j·threads + t)·lanes`: one access of 16 bytes, where the output is aligned to it.
+#[derive(Clone, Copy, Debug)]
+pub enum Packed {}
+
+/// Lane `i` of piece `j` of thread `t` is element `(j·lanes + i)·threads + t`: threads side by side write elements side by side, whatever the alignment.
+#[derive(Clone, Copy, Debug)]
+pub enum Striped {}
+
+impl Layout for Packed {
+    const PACKED: bool = true;
+}
+
+impl Layout for Striped {
+    const PACKED: bool = false;
+}
+
+/// As many elements as make 16 bytes, of a tile, for one thread to work on, with the places they came from.
 ///
-/// With [`GridStride`] it is the witness that no other thread of the grid holds this place, so its values may be written there.
+/// With [`GridStride`] it is the witness that no other thread of the grid holds these places, so values may be written there.
 #[derive(Debug)]
 #[must_use = "a piece is to be used: put it into an output or take its values"]
-pub struct Piece<T: Word, const PIECES: usize, A> {
+pub struct Piece<T: Word, const PIECES: usize, A, L> {
     at: u64,
+    step: u32,
     count: u32,
     bound: u64,
     values: T::Vector,
-    assignment: PhantomData<A>,
+    kind: PhantomData<(A, L)>,
 }
 
-impl<T: Word, const PIECES: usize, A> Piece<T, PIECES, A> {
+impl<T: Word, const PIECES: usize, A, L> Piece<T, PIECES, A, L> {
     /// The first element's index in the whole.
     #[inline(always)]
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Elements that exist; the lanes behind them are zero.
+    /// Elements from one lane to the next.
+    #[inline(always)]
+    pub fn step(&self) -> u32 {
+        self.step
+    }
+
+    /// Elements that exist, of the first lanes; the lanes behind them hold no element and have unspecified values.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.count
@@ -223,7 +272,7 @@ impl<T: Word, const PIECES: usize, A> Piece<T, PIECES, A> {
         self.values
     }
 
-    /// The same place with each element replaced by `f` of it.
+    /// The same places with each element replaced by `f` of it.
     #[inline(always)]
     pub fn map(self, f: impl FnMut(T) -> T) -> Self {
         Self {
@@ -234,69 +283,65 @@ impl<T: Word, const PIECES: usize, A> Piece<T, PIECES, A> {
 }
 
 /// An output divided like the tiles that are put into it.
-///
-/// `ALIGNED` outputs are written 16 bytes at a time, others as wide as the view's alignment allows.
 #[derive(Debug)]
-pub struct OutTiles<T, const PIECES: usize, const ALIGNED: bool> {
+pub struct OutTiles<T, const PIECES: usize, L> {
     base: *mut T,
     len: u64,
-    width: Width,
+    layout: PhantomData<L>,
 }
 
 impl<T: Word> Out<T> {
-    /// Divides the output into tiles of `PIECES` pieces a thread.
+    /// Divides the output into tiles of `PIECES` packed pieces a thread, written 16 bytes at a time.
     ///
-    /// Traps where `ALIGNED` is claimed of a view that is not; ask [`width`](Out::width) first.
+    /// Traps where the first element is not aligned to 16 bytes; ask [`width`](Out::width) first.
     #[inline(always)]
-    pub fn tiles<const PIECES: usize, const ALIGNED: bool>(self) -> OutTiles<T, PIECES, ALIGNED> {
-        let width = self.width().get();
-        if ALIGNED && width != Width::B16 {
+    pub fn packed<const PIECES: usize>(self) -> OutTiles<T, PIECES, Packed> {
+        if self.width().get() != Width::B16 {
             ptx::trap();
         }
+        self.into_tiles()
+    }
+
+    /// Divides the output into tiles of `PIECES` striped pieces a thread, written an element at a time.
+    #[inline(always)]
+    pub fn striped<const PIECES: usize>(self) -> OutTiles<T, PIECES, Striped> {
+        self.into_tiles()
+    }
+
+    #[inline(always)]
+    fn into_tiles<const PIECES: usize, L>(self) -> OutTiles<T, PIECES, L> {
         OutTiles {
             base: self.base,
             len: self.len,
-            width: if ALIGNED { Width::B16 } else { width },
+            layout: PhantomData,
         }
     }
 }
 
-impl<T: Word, const PIECES: usize, const ALIGNED: bool> OutTiles<T, PIECES, ALIGNED> {
-    /// Writes a piece to the place it came from.
+impl<T: Word, const PIECES: usize, L: Layout> OutTiles<T, PIECES, L> {
+    /// Writes a piece to the places it came from.
     ///
     /// Traps where the output is shorter than the tiles were.
     #[inline(always)]
-    pub fn put(&mut self, piece: Piece<T, PIECES, GridStride>) {
+    pub fn put(&mut self, piece: Piece<T, PIECES, GridStride, L>) {
         // The same comparison for every piece, of two values that a kernel usually has from one parameter: it folds away.
         if piece.bound > self.len {
             ptx::trap();
         }
-        // SAFETY: the piece lies below its bound, which lies in the view; the grid-stride tiles of one tiling belong to one thread each,
+        // SAFETY: the elements that exist lie below the piece's bound, which lies in the view, and packed pieces are aligned as the view is;
+        // the grid-stride tiles of one tiling belong to one block each and their elements, in one layout, to one thread,
         // and every thread of the grid divides this output in the same way (the contract of `Out::new`), so nobody else writes here.
         unsafe {
             let to = self.base.add(piece.at as usize);
-            store(to, self.width, piece.values, piece.count);
-        }
-    }
-}
-
-/// Stores the first `count` lanes, all at once where there are that many and the width allows.
-///
-/// # Safety
-/// - `count` elements at `to` are writable and nobody else accesses them.
-/// - `to` is a multiple of `width`.
-#[inline(always)]
-pub(crate) unsafe fn store<V: Vector>(to: *mut V::Item, width: Width, values: V, count: u32) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match width {
-            Width::B16 if count == V::LANES => values.store_global::<16>(to),
-            Width::B8 if count == V::LANES => values.store_global::<8>(to),
-            _ => values.for_each(|lane, value| {
-                if lane < count {
-                    to.add(lane as usize).write(value);
-                }
-            }),
+            if L::PACKED && piece.count == T::Vector::LANES {
+                piece.values.store_global::<16>(to);
+            } else {
+                piece.values.for_each(|lane, value| {
+                    if lane < piece.count {
+                        to.add((lane * piece.step) as usize).write(value);
+                    }
+                });
+            }
         }
     }
 }

@@ -25,6 +25,9 @@ pub trait Vector: Copy + sealed::Sealed {
     /// Elements of the vector.
     const LANES: u32;
 
+    /// Each lane by `f` of its number, in order.
+    fn from_fn(f: impl FnMut(u32) -> Self::Item) -> Self;
+
     /// All lanes `value`.
     fn splat(value: Self::Item) -> Self;
 
@@ -74,6 +77,11 @@ macro_rules! words {
             type Item = $ty;
 
             const LANES: u32 = $lanes;
+
+            #[inline(always)]
+            fn from_fn(mut f: impl FnMut(u32) -> $ty) -> Self {
+                core::array::from_fn(|lane| f(lane as u32))
+            }
 
             #[inline(always)]
             fn splat(value: $ty) -> Self {

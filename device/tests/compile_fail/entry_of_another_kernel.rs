@@ -1,0 +1,41 @@
+//! An entry takes the parameters that its kernel declares.
+
+use nstage::catalogue::Shape;
+use nstage::{Entry, GlobalMut, GlobalPtr, Launch, Uniform};
+
+struct Twice;
+
+// SAFETY: nothing is done.
+unsafe impl Entry<twice::Args> for Twice {
+    const SHAPE: Shape = Shape::new();
+    fn run(_: Launch, _: Uniform<twice::Args>) {}
+}
+
+nstage::kernels! {
+    /// All kernels.
+    pub static CATALOGUE;
+
+    /// y = 2x.
+    pub kernel twice(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Elements.
+        n: u64,
+    ) {
+        "twice" => Twice,
+    }
+
+    /// y = 3x.
+    pub kernel thrice(
+        /// The output.
+        y: GlobalMut<f32>,
+    ) {
+        "thrice" => Twice,
+    }
+}
+
+fn main() {
+    let _ = CATALOGUE;
+}

@@ -1,0 +1,20 @@
+//! A piece has 4, 8 or 16 bytes.
+
+use nstage::pipeline::Pipeline;
+use nstage::shared::Region;
+use nstage::view::In;
+use nstage::{Block, Uniform};
+
+fn law(block: &Block, memory: Region, x: In<f32>) {
+    let len = Uniform::<u32>::constant::<128>();
+    let start = Uniform::<u64>::constant::<0>();
+    let mut ring = Pipeline::<f32, 3>::new(block, memory, len);
+    let mut slot = ring.producer_acquire();
+    slot.append::<2>(&x, start, len);
+    slot.commit();
+}
+
+fn main() {
+    let law: fn(&Block, Region, In<f32>) = law;
+    let _ = law;
+}

@@ -1,0 +1,20 @@
+//! An element is written by one thread of the grid: a tile that other blocks may have as well is for reading.
+
+use nstage::pipeline::TwoBarrier;
+use nstage::shared::Region;
+use nstage::stream::{Stream, Tiles};
+use nstage::view::{In, Out, Tiling};
+use nstage::Block;
+
+fn law(block: &Block, memory: Region, x: In<f32>, y: Out<f32>) {
+    let step = block.blocks();
+    let share = Tiling::<f32, 1>::new(block, x.len()).strided(block.index(), step);
+    let mut y = y.striped::<1>();
+    let mut tiles = Stream::<_, TwoBarrier, 4>::new(block, memory, Tiles::<_, 1, false, _>::new(x, share));
+    tiles.for_each(|tile| tile.each_striped(|piece| y.put(piece)));
+}
+
+fn main() {
+    let law: fn(&Block, Region, In<f32>, Out<f32>) = law;
+    let _ = law;
+}
