@@ -1,0 +1,321 @@
+//! The decoded form of an instruction.
+//!
+//! Decoding settles everything that does not change from step to step: operands are indices into the register file
+//! (immediates, parameters and special registers are registers that are filled before a warp starts), branch targets and
+//! reconvergence points are instruction indices, and what an instruction needs beyond a few words stands in a table of its own kind.
+
+use crate::event::{Fence, Groups, Ordering, Pc, Scope};
+use crate::lanes::Registers;
+
+/// Index of a register in its part of the register file.
+pub(crate) type Reg = u32;
+
+/// The predicate register that is always true.
+pub(crate) const TRUE: Reg = 0;
+
+/// No register: a dropped result or an operand that is absent.
+pub(crate) const NONE: Reg = u32::MAX;
+
+/// A register-only instruction on all lanes of a mask.
+///
+/// It is unsafe to call because it may be compiled for instructions that the machine lacks; decoding picks one that it has.
+pub(crate) type LaneFn = unsafe fn(&mut Registers, &LaneOp, u32);
+
+/// A register-only instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneOp {
+    /// What it does.
+    pub(crate) f: LaneFn,
+    /// Destination.
+    pub(crate) d: Reg,
+    /// First source.
+    pub(crate) a: Reg,
+    /// Second source.
+    pub(crate) b: Reg,
+    /// Third source.
+    pub(crate) c: Reg,
+    /// Fourth source, or second destination.
+    pub(crate) e: Reg,
+}
+
+/// Which lanes execute: those whose predicate is set, or clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Guard {
+    /// The predicate register.
+    pub(crate) pred: Reg,
+    /// All ones for `@!p`.
+    pub(crate) flip: u32,
+}
+
+impl Guard {
+    /// Every lane.
+    pub(crate) const ALWAYS: Self = Self { pred: TRUE, flip: 0 };
+}
+
+/// An instruction with its guard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inst {
+    pub(crate) guard: Guard,
+    pub(crate) op: Op,
+}
+
+/// Where the lanes of a divergent branch meet again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meet {
+    /// Nowhere: the paths end.
+    Never,
+    /// At this instruction of the same activation; `exact` unless paths that leave early had to be guessed.
+    At {
+        /// The instruction.
+        pc: Pc,
+        /// Whether every path that does not end comes here.
+        exact: bool,
+    },
+    /// Where the function returns to.
+    Return,
+}
+
+/// What to do; a `u32` without a better name is an index into the table of that kind in [`super::Tables`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Nothing.
+    Nop,
+    /// Registers only.
+    Lane(LaneOp),
+    /// To `target` for the lanes of the guard.
+    Branch {
+        target: Pc,
+        meet: Meet,
+    },
+    /// To the `index`-th target of the list, by lane.
+    BranchTable {
+        index: Reg,
+        first: u32,
+        count: u32,
+        meet: Meet,
+    },
+    /// To a function of this program, whose parameters were filled by the instructions before.
+    Call {
+        target: Pc,
+        function: u32,
+    },
+    /// To the function whose address is in the register.
+    CallIndirect(u32),
+    /// Back to the caller; from the entry, the end of the thread.
+    Return,
+    /// The end of the thread.
+    Exit,
+    /// `trap`.
+    Trap,
+    /// `brkpt`.
+    Breakpoint,
+    Load(u32),
+    Store(u32),
+    Atomic(u32),
+    /// `cp.async`.
+    CopyElements(u32),
+    /// `cp.async.commit_group` and its bulk sister.
+    Commit(Groups),
+    /// `cp.async.wait_group`, `wait_all` (without a number).
+    Wait(Groups, Option<u32>),
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`.
+    CopyBulk(u32),
+    Mbarrier(u32),
+    /// `bar`, `barrier`.
+    Barrier(u32),
+    ClusterArrive {
+        ordering: Ordering,
+        aligned: bool,
+    },
+    ClusterWait {
+        ordering: Ordering,
+        aligned: bool,
+    },
+    Fence(Fence),
+    /// `bar.warp.sync`, `shfl.sync` and everything else whose lanes wait for each other.
+    Collective(u32),
+    ActiveMask(Reg),
+    /// `elect` needs no other lane's value but a member mask, and so is a collective; this is `%clock` and its like.
+    Clock {
+        d: Reg,
+        clock: Clock,
+    },
+    Nanosleep,
+    /// `vprintf`, `__assertfail`.
+    System(u32),
+    /// Not modelled.
+    Unsupported(u32),
+}
+
+/// A register that changes while a thread runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// `%clock`.
+    Low,
+    /// `%clock_hi`.
+    High,
+    /// `%clock64`.
+    Cycles,
+    /// `%globaltimer`.
+    Nanoseconds,
+    /// `%globaltimer_lo`.
+    NanosecondsLow,
+    /// `%globaltimer_hi`.
+    NanosecondsHigh,
+}
+
+/// A state space as an instruction names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    /// None named: the address says which window.
+    Generic,
+    Global,
+    /// `.shared`, `.shared::cta`.
+    Shared,
+    /// `.shared::cluster`.
+    Cluster,
+    Local,
+    Const,
+    Param,
+}
+
+impl Space {
+    /// The word of messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Generic => "generic",
+            Self::Global => "global",
+            Self::Shared | Self::Cluster => "shared",
+            Self::Local => "local",
+            Self::Const => "const",
+            Self::Param => "param",
+        }
+    }
+}
+
+/// An address operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    /// The register.
+    pub(crate) base: Reg,
+    /// Whether it is one of 64 bits.
+    pub(crate) wide: bool,
+    /// Bytes added.
+    pub(crate) offset: i64,
+}
+
+/// How one element of a load or store sits in its register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    /// In a register of up to 32 bits; a signed load extends to the bits of `keep`.
+    Narrow {
+        signed: bool,
+        keep: u32,
+    },
+    /// In a register of 64 bits.
+    Wide {
+        signed: bool,
+    },
+    /// In two registers of 64 bits.
+    Pair,
+}
+
+/// `ld`, `st`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    /// Bytes of one element.
+    pub(crate) bytes: u32,
+    /// Elements of the vector.
+    pub(crate) count: u32,
+    pub(crate) cell: Cell,
+    /// Where the element registers start in the register list.
+    pub(crate) first: u32,
+    pub(crate) ordering: Ordering,
+    pub(crate) scope: Scope,
+}
+
+/// What an atomic does to its location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    Increment,
+    Decrement,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareSwap,
+}
+
+/// The type of an atomic's location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicType {
+    Unsigned,
+    Signed,
+    Float,
+    Half,
+    Bfloat,
+    HalfPair,
+    BfloatPair,
+}
+
+/// `atom`, `red`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    pub(crate) op: AtomicOp,
+    pub(crate) ty: AtomicType,
+    /// Bytes of one element: 2, 4, 8 or 16.
+    pub(crate) bytes: u32,
+    /// Elements; destinations, operands (and swap values) follow each other in the register list.
+    pub(crate) count: u32,
+    pub(crate) first: u32,
+    /// `red`: no result.
+    pub(crate) reduction: bool,
+    pub(crate) ordering: Ordering,
+    pub(crate) scope: Scope,
+}
+
+/// `cp.async`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyElements {
+    pub(crate) destination: Address,
+    pub(crate) source: Address,
+    pub(crate) bytes: u32,
+    /// Bytes to read; [`NONE`] for all.
+    pub(crate) source_bytes: Reg,
+    /// `ignore-src`; [`NONE`] without.
+    pub(crate) ignore: Option<Guard>,
+}
+
+/// What `bar` does when its warp arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// `.red.popc` of a predicate into a 32-bit register.
+    Popc,
+    /// `.red.and` into a predicate.
+    And,
+    /// `.red.or` into a predicate.
+    Or,
+}
+
+/// `bar`, `barrier`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Barrier {
+    pub(crate) kind: BarrierKind,
+    pub(crate) aligned: bool,
+    pub(crate) id: Reg,
+    /// Threads; [`NONE`] for the whole block.
+    pub(crate) threads: Reg,
+    /// Result of a reduction.
+    pub(crate) d: Reg,
+    /// Predicate of a reduction.
+    pub(crate) pred: Option<Guard>,
+}
