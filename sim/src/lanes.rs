@@ -63,7 +63,11 @@ fn blend<T: Copy>(into: &mut [T; LANES], values: &[T; LANES], mask: u32) {
         *into = *values;
     } else {
         for lane in 0..LANES {
-            into[lane] = if mask >> lane & 1 != 0 { values[lane] } else { into[lane] };
+            into[lane] = if mask >> lane & 1 != 0 {
+                values[lane]
+            } else {
+                into[lane]
+            };
         }
     }
 }
@@ -172,7 +176,13 @@ pub(crate) fn pack(values: &[bool; LANES]) -> u32 {
 #[cfg(target_arch = "x86_64")]
 fn wide() -> bool {
     use std::arch::is_x86_feature_detected as has;
-    has!("avx2") && has!("fma") && has!("f16c") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt")
+    has!("avx2")
+        && has!("fma")
+        && has!("f16c")
+        && has!("bmi1")
+        && has!("bmi2")
+        && has!("lzcnt")
+        && has!("popcnt")
 }
 
 /// The value of a closure type without captures.
@@ -188,8 +198,10 @@ macro_rules! lane_arity {
         #[inline(always)]
         fn $body<D: Lane, $($ty: Lane,)+ F: Fn($($ty),+) -> D + Copy>(registers: &mut Registers, op: &LaneOp, mask: u32) {
             let f = closure::<F>();
-            $(let $value = $ty::open(registers, op.$field);)+
-            let results = std::array::from_fn(|lane| f($($ty::get(&$value, lane)),+));
+            let results = {
+                $(let $value = $ty::open(registers, op.$field);)+
+                std::array::from_fn(|lane| f($($ty::get(&$value, lane)),+))
+            };
             D::write(registers, op.d, &results, mask);
         }
 

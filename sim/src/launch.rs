@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Program;
 use crate::finding::{Finding, Party, Severity, Verdict};
 
 /// An extent in three dimensions, in blocks or threads.
@@ -171,5 +172,126 @@ impl Outcome {
         } else {
             Verdict::Clean
         }
+    }
+}
+
+/// Why a launch does not fit a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// An extent of zero, or more threads or blocks than any device takes.
+    #[error("{what} {extent} is not launchable; {rule}")]
+    Extent {
+        /// `grid`, `block` or `cluster`.
+        what: &'static str,
+        /// What was asked for.
+        extent: Dim3,
+        /// What is allowed.
+        rule: &'static str,
+    },
+    /// The number of arguments.
+    #[error("`{entry}` takes {wanted} parameters, {given} were given")]
+    ParamCount {
+        /// The entry.
+        entry: String,
+        /// Arguments given.
+        given: usize,
+        /// Parameters it has.
+        wanted: usize,
+    },
+    /// The size of an argument.
+    #[error("parameter {index} of `{entry}` has {wanted} bytes, {given} were given")]
+    ParamSize {
+        /// The entry.
+        entry: String,
+        /// Which parameter, from zero.
+        index: usize,
+        /// Bytes given.
+        given: usize,
+        /// Bytes it has.
+        wanted: u32,
+    },
+    /// More dynamic shared memory than a block's window has.
+    #[error("{given} bytes of dynamic shared memory are over the limit of {limit}")]
+    DynamicShared {
+        /// Bytes asked for.
+        given: u32,
+        /// The most there can be.
+        limit: u32,
+    },
+}
+
+impl Launch {
+    /// Checks the launch against the program that it is for.
+    ///
+    /// # Errors
+    /// With the first thing that does not fit.
+    pub fn check(&self, program: &Program) -> Result<(), LaunchError> {
+        /// More than any device has, and few enough that no sum of sizes overflows.
+        const MAX_DYNAMIC: u32 = 4 << 20;
+        let extent = |what, extent: Dim3, ok: bool, rule| {
+            if ok {
+                Ok(())
+            } else {
+                Err(LaunchError::Extent { what, extent, rule })
+            }
+        };
+        let (grid, block, cluster) = (self.grid, self.block, self.cluster);
+        let limits = grid.x < 1 << 31 && grid.y < 1 << 16 && grid.z < 1 << 16;
+        extent(
+            "grid",
+            grid,
+            grid.count() > 0 && limits,
+            "each extent is at least 1, x below 2^31, y and z below 2^16",
+        )?;
+        let threads = block.x <= 1024
+            && block.y <= 1024
+            && block.z <= 64
+            && (1..=1024).contains(&block.count());
+        extent(
+            "block",
+            block,
+            threads,
+            "a block has 1 to 1024 threads, at most 64 in z",
+        )?;
+        let blocks = cluster.x <= 16
+            && cluster.y <= 16
+            && cluster.z <= 16
+            && (1..=16).contains(&cluster.count());
+        extent("cluster", cluster, blocks, "a cluster has 1 to 16 blocks")?;
+        let divides = grid.x.is_multiple_of(cluster.x)
+            && grid.y.is_multiple_of(cluster.y)
+            && grid.z.is_multiple_of(cluster.z);
+        extent(
+            "cluster",
+            cluster,
+            divides,
+            "each extent divides the grid's",
+        )?;
+        let entry = || program.entry().to_owned();
+        let wanted = program.params().count();
+        if wanted != self.params.len() {
+            return Err(LaunchError::ParamCount {
+                entry: entry(),
+                given: self.params.len(),
+                wanted,
+            });
+        }
+        for (index, (wanted, blob)) in program.params().zip(&self.params).enumerate() {
+            if wanted as usize != blob.len() {
+                return Err(LaunchError::ParamSize {
+                    entry: entry(),
+                    index,
+                    given: blob.len(),
+                    wanted,
+                });
+            }
+        }
+        if self.dynamic_shared > MAX_DYNAMIC {
+            return Err(LaunchError::DynamicShared {
+                given: self.dynamic_shared,
+                limit: MAX_DYNAMIC,
+            });
+        }
+        Ok(())
     }
 }

@@ -5,12 +5,18 @@
 
 pub mod check;
 pub mod event;
+mod exec;
 pub mod finding;
+mod lanes;
 pub mod launch;
 pub mod matrix;
 pub mod memory;
+pub mod program;
+mod report;
 mod scalar;
 
+pub use exec::{Watch, run, run_watched};
 pub use finding::{Class, Finding, Party, Severity, Verdict};
-pub use launch::{Dim3, Incomplete, Landing, Launch, Options, Outcome, Trap};
+pub use launch::{Dim3, Incomplete, Landing, Launch, LaunchError, Options, Outcome, Trap};
 pub use memory::{DevicePointer, Fill, GlobalMemory, MemoryError};
+pub use program::{CompileError, Program};

@@ -1,5 +1,6 @@
 //! Global memory: allocations with guard gaps, as the host sees it.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::storage::Storage;
@@ -92,8 +93,8 @@ impl Allocation {
 pub struct GlobalMemory {
     /// In order of address.
     allocations: Vec<Allocation>,
-    /// Variables of modules that ran here: the module's fingerprint and the first of its variables' addresses.
-    pub(crate) modules: Vec<(u64, Vec<u64>)>,
+    /// Variables of modules that ran here, by the module's fingerprint and their name: they keep their values between launches.
+    variables: HashMap<(u64, String), u64>,
 }
 
 impl GlobalMemory {
@@ -184,6 +185,16 @@ impl GlobalMemory {
             mark(valid, offset, bytes.len());
         }
         Ok(())
+    }
+
+    /// Address of a module's variable, if the module ran here before.
+    pub(crate) fn variable(&self, module: u64, name: &str) -> Option<u64> {
+        self.variables.get(&(module, name.to_owned())).copied()
+    }
+
+    /// Remembers where a module's variable is.
+    pub(crate) fn remember(&mut self, module: u64, name: &str, address: u64) {
+        self.variables.insert((module, name.to_owned()), address);
     }
 
     pub(crate) fn allocations(&self) -> &[Allocation] {

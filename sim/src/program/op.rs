@@ -49,7 +49,10 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Every lane.
-    pub(crate) const ALWAYS: Self = Self { pred: TRUE, flip: 0 };
+    pub(crate) const ALWAYS: Self = Self {
+        pred: TRUE,
+        flip: 0,
+    };
 }
 
 /// An instruction with its guard.
@@ -208,14 +211,9 @@ pub(crate) struct Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     /// In a register of up to 32 bits; a signed load extends to the bits of `keep`.
-    Narrow {
-        signed: bool,
-        keep: u32,
-    },
+    Narrow { signed: bool, keep: u32 },
     /// In a register of 64 bits.
-    Wide {
-        signed: bool,
-    },
+    Wide { signed: bool },
     /// In two registers of 64 bits.
     Pair,
 }
@@ -318,4 +316,112 @@ pub(crate) struct Barrier {
     pub(crate) d: Reg,
     /// Predicate of a reduction.
     pub(crate) pred: Option<Guard>,
+}
+
+/// An instruction whose lanes wait for each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collective {
+    pub(crate) kind: CollectiveKind,
+    /// Register with the lanes that take part.
+    pub(crate) members: Reg,
+}
+
+/// What lanes that met do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CollectiveKind {
+    /// `bar.warp.sync`: nothing more.
+    Sync,
+    Shuffle(Shuffle),
+    Vote(Vote),
+    Match(Match),
+    Redux(Redux),
+    /// `elect.sync`: the lane's number (or [`NONE`]) and who it is.
+    Elect {
+        d: Reg,
+        pred: Reg,
+    },
+}
+
+/// Which lane `shfl` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// `shfl.sync`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shuffle {
+    pub(crate) mode: ShuffleMode,
+    pub(crate) d: Reg,
+    /// Whether the source was in range; [`NONE`] if nobody asks.
+    pub(crate) pred: Reg,
+    pub(crate) a: Reg,
+    pub(crate) b: Reg,
+    pub(crate) c: Reg,
+}
+
+/// What `vote` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VoteMode {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// `vote.sync`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vote {
+    pub(crate) mode: VoteMode,
+    pub(crate) d: Reg,
+    pub(crate) pred: Guard,
+}
+
+/// `match.sync`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Match {
+    pub(crate) all: bool,
+    pub(crate) wide: bool,
+    pub(crate) d: Reg,
+    pub(crate) pred: Reg,
+    pub(crate) a: Reg,
+}
+
+/// What `redux` combines with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReduxOp {
+    Add,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    And,
+    Or,
+    Xor,
+}
+
+impl ReduxOp {
+    pub(crate) fn apply(self, a: u32, b: u32) -> u32 {
+        match self {
+            Self::Add => a.wrapping_add(b),
+            Self::MinUnsigned => a.min(b),
+            Self::MaxUnsigned => a.max(b),
+            Self::MinSigned => (a as i32).min(b as i32) as u32,
+            Self::MaxSigned => (a as i32).max(b as i32) as u32,
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Xor => a ^ b,
+        }
+    }
+}
+
+/// `redux.sync`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Redux {
+    pub(crate) op: ReduxOp,
+    pub(crate) d: Reg,
+    pub(crate) a: Reg,
 }

@@ -1,0 +1,446 @@
+//! Blocks that run together: a cluster, or a block by itself.
+//!
+//! A group is a state machine that any worker can run for a while. Inside, warps take turns, each until it waits,
+//! so that the order of events depends on nothing but the program and its input.
+
+use std::collections::HashMap;
+
+use super::access::Region;
+use super::barrier::Barriers;
+use super::machine::Machine;
+use super::shared::SharedMemory;
+use super::warp::{Fragment, Wait, Warp};
+use crate::event::{Monitor, Pc, Site};
+use crate::finding::{Class, Finding, Party};
+use crate::launch::{Incomplete, Trap};
+use crate::memory::segment::Segment;
+use crate::report::{self, Fault};
+
+/// Steps of one warp before another's turn.
+const TURN: u32 = 20_000;
+/// Looks at memory that others may change before another warp's turn.
+pub(crate) const MAX_POLLS: u32 = 64;
+
+/// Why a group cannot run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop;
+
+/// How a call of [`Group::run`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All threads have ended, or the group was stopped.
+    Done,
+    /// Only polled memory; other groups should run.
+    Idle,
+    /// The steps it was given are used up.
+    Working,
+}
+
+/// One block of a group.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) index: [u32; 3],
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) shared: SharedMemory,
+    pub(crate) barriers: Barriers,
+    /// Warps with threads that have not ended.
+    pub(crate) live: u32,
+}
+
+/// What a group leaves behind.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) trap: Option<Trap>,
+    pub(crate) incomplete: Option<Incomplete>,
+    pub(crate) printed: String,
+}
+
+impl Results {
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+            && self.trap.is_none()
+            && self.incomplete.is_none()
+            && self.printed.is_empty()
+    }
+}
+
+/// A cluster of blocks, or one block.
+pub(crate) struct Group<'m, M> {
+    pub(crate) machine: &'m Machine<'m>,
+    pub(crate) monitor: M,
+    /// Its number in the launch.
+    pub(crate) number: u64,
+    pub(crate) blocks: Vec<Block>,
+    /// The block whose warp runs.
+    pub(crate) rank: u16,
+    /// The warp of that block.
+    pub(crate) warp: u32,
+    /// Where each memory instruction found its last segment.
+    pub(crate) caches: Vec<u32>,
+    /// Instructions that were executed and are approximate, by place.
+    pub(crate) approximate: Vec<bool>,
+    pub(crate) results: Results,
+    folded: HashMap<(Class, Pc), usize>,
+    /// Warp instructions executed.
+    pub(crate) steps: u64,
+    /// Things done that another thread could wait for.
+    pub(crate) writes: u64,
+    pub(crate) next_copy: u32,
+    /// Time that passed while everything waited.
+    pub(crate) skipped: u64,
+    stopped: bool,
+}
+
+impl<'m, M: Monitor> Group<'m, M> {
+    /// Group `number` before its first instruction; `None` when the host has not enough memory.
+    pub(crate) fn new(machine: &'m Machine<'m>, number: u64, monitor: M) -> Option<Self> {
+        let local = (u64::from(machine.program.local_bytes).next_multiple_of(16) * 32 / 8) as usize;
+        let mut blocks = Vec::new();
+        for rank in 0..machine.group_blocks() {
+            let mut warps = Vec::new();
+            for warp in 0..machine.warps() {
+                let mut state = Warp::default();
+                state.reset(machine.start(), machine.lanes(warp));
+                state
+                    .local
+                    .resize(local, u64::from_ne_bytes([crate::memory::POISON; 8]));
+                machine.fill(&mut state.registers, number, rank, warp);
+                warps.push(state);
+            }
+            blocks.push(Block {
+                index: machine.block_index(number, rank),
+                live: warps.len() as u32,
+                warps,
+                shared: SharedMemory::new(machine.program, machine.dynamic_shared)?,
+                barriers: Barriers::default(),
+            });
+        }
+        Some(Self {
+            machine,
+            monitor,
+            number,
+            blocks,
+            rank: 0,
+            warp: 0,
+            caches: vec![0; machine.program.tables.memory.len()],
+            approximate: vec![false; machine.program.places.len()],
+            results: Results::default(),
+            folded: HashMap::new(),
+            steps: 0,
+            writes: 0,
+            next_copy: 0,
+            skipped: 0,
+            stopped: false,
+        })
+    }
+
+    /// Starts over as another group.
+    pub(crate) fn restart(&mut self, number: u64, monitor: M) -> M {
+        self.number = number;
+        for (rank, block) in self.blocks.iter_mut().enumerate() {
+            let rank = rank as u32;
+            block.index = self.machine.block_index(number, rank);
+            block.live = block.warps.len() as u32;
+            block.shared.clear();
+            block.barriers = Barriers::default();
+            for (warp, state) in block.warps.iter_mut().enumerate() {
+                let warp = warp as u32;
+                state.reset(self.machine.start(), self.machine.lanes(warp));
+                state
+                    .local
+                    .fill(u64::from_ne_bytes([crate::memory::POISON; 8]));
+                self.machine.fill(&mut state.registers, number, rank, warp);
+            }
+        }
+        self.folded.clear();
+        self.writes = 0;
+        self.next_copy = 0;
+        self.skipped = 0;
+        self.stopped = false;
+        std::mem::replace(&mut self.monitor, monitor)
+    }
+
+    /// Runs for about `steps` warp instructions.
+    pub(crate) fn run(&mut self, steps: u64) -> Progress {
+        let end = self.steps + steps;
+        let mut idle = 0;
+        loop {
+            let writes = self.writes;
+            let mut ran = false;
+            let mut live = false;
+            for rank in 0..self.blocks.len() {
+                for index in 0..self.blocks[rank].warps.len() {
+                    if self.blocks[rank].warps[index].live == 0 {
+                        continue;
+                    }
+                    live = true;
+                    self.rank = rank as u16;
+                    self.warp = index as u32;
+                    let mut warp = std::mem::take(&mut self.blocks[rank].warps[index]);
+                    ran |= self.turn(&mut warp);
+                    self.blocks[rank].warps[index] = warp;
+                    if self.stopped {
+                        return Progress::Done;
+                    }
+                }
+            }
+            if !live {
+                self.land_remaining();
+                return Progress::Done;
+            }
+            if !ran {
+                self.stuck();
+                if self.stopped {
+                    return Progress::Done;
+                }
+                continue;
+            }
+            idle = if self.writes == writes { idle + 1 } else { 0 };
+            if idle >= 16 {
+                return Progress::Idle;
+            }
+            if self.steps >= end {
+                return Progress::Working;
+            }
+        }
+    }
+
+    /// All threads have ended; what is still in flight lands now.
+    fn land_remaining(&mut self) {
+        for rank in 0..self.blocks.len() {
+            self.rank = rank as u16;
+            for index in 0..self.blocks[rank].warps.len() {
+                self.warp = index as u32;
+                let mut warp = std::mem::take(&mut self.blocks[rank].warps[index]);
+                self.land_all(&mut warp);
+                self.blocks[rank].warps[index] = warp;
+            }
+        }
+    }
+
+    /// Runs one warp until it waits or its turn is over. Whether it could run at all.
+    fn turn(&mut self, warp: &mut Warp) -> bool {
+        let mut budget = TURN;
+        let mut ran = false;
+        warp.polls = 0;
+        loop {
+            let Some(index) = self.pick(warp) else {
+                match self.unblock(warp) {
+                    Ok(true) => continue,
+                    Ok(false) => return ran,
+                    Err(Stop) => {
+                        self.stopped = true;
+                        return true;
+                    }
+                }
+            };
+            ran = true;
+            if self.step_fragment(warp, index, &mut budget).is_err() {
+                self.stopped = true;
+                return true;
+            }
+            if budget == 0 || warp.polls >= MAX_POLLS {
+                // Those who wait for parted lanes may be whom these wait for.
+                if warp.polls >= MAX_POLLS {
+                    warp.release_parked();
+                }
+                return true;
+            }
+        }
+    }
+
+    /// The next fragment that can run, in turn.
+    fn pick(&mut self, warp: &mut Warp) -> Option<usize> {
+        let count = warp.fragments.len();
+        for step in 0..count {
+            let index = (warp.next + step) % count;
+            let fragment = warp.fragments[index];
+            let ready = match fragment.wait {
+                Wait::Ready => true,
+                Wait::Gather | Wait::Lanes(_) => false,
+                Wait::Barrier { id, generation } => {
+                    let passed =
+                        self.blocks[usize::from(self.rank)].barriers.generation(id) != generation;
+                    if passed {
+                        self.pass_barrier(warp, index, id, generation);
+                    }
+                    passed
+                }
+                Wait::Cluster { .. } | Wait::Mbarrier { .. } => false,
+            };
+            if ready {
+                warp.fragments[index].wait = Wait::Ready;
+                warp.next = index + 1;
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// No lane of the warp can run. Lets those go on whom only the others' end or absence still held; whether there were any.
+    fn unblock(&mut self, warp: &mut Warp) -> Result<bool, Stop> {
+        if warp.live == 0 {
+            return Ok(false);
+        }
+        if self.gather(warp)? || self.meet(warp)? {
+            return Ok(true);
+        }
+        let at_barrier =
+            |fragment: &&Fragment| fragment.wait == Wait::Gather && self.is_aligned(fragment.pc);
+        if let Some(fragment) = warp.fragments.iter().find(at_barrier).copied() {
+            // The others have come to where the paths meet, and the barrier is on one of them only.
+            let past = warp.parked().is_some_and(|record| record.exact);
+            let elsewhere = |other: &Fragment| matches!(other.wait, Wait::Gather | Wait::Lanes(_));
+            if past || (warp.parked().is_none() && warp.fragments.iter().all(elsewhere)) {
+                return Err(self.divergent(warp, fragment.pc, fragment.mask));
+            }
+        }
+        Ok(warp.release_parked())
+    }
+
+    /// Nothing can run: what must happen now.
+    fn stuck(&mut self) {
+        self.stopped = true;
+    }
+
+    /// The number by which the monitor knows the running warp.
+    #[inline(always)]
+    pub(crate) fn site_warp(&self, _: &Warp) -> u32 {
+        u32::from(self.rank) * self.machine.warps() + self.warp
+    }
+
+    /// The running warp's lanes at an instruction.
+    #[inline(always)]
+    pub(crate) fn site(&self, pc: Pc, mask: u32) -> Site {
+        Site {
+            pc,
+            warp: u32::from(self.rank) * self.machine.warps() + self.warp,
+            mask,
+        }
+    }
+
+    /// The segment of a region with all of these bytes.
+    pub(crate) fn segment(&self, region: Region, from: u64, to: u64) -> Option<Segment> {
+        let segments = match region {
+            Region::Global => &self.machine.globals,
+            Region::Shared { rank } => &self.blocks[usize::from(rank)].shared.segments,
+            Region::Const => &self.machine.constants,
+            Region::Param => &self.machine.params,
+            Region::Local | Region::Nowhere => return None,
+        };
+        segments.find(from, to, &mut 0).copied()
+    }
+
+    /// What is nearest to an address, in words.
+    pub(crate) fn describe(&self, region: Region, address: u64) -> String {
+        let nearest = |list: &mut dyn Iterator<Item = (&str, u64, u64)>| {
+            let distance = |from: u64, to: u64| {
+                if address < from {
+                    from - address
+                } else {
+                    (address + 1).saturating_sub(to)
+                }
+            };
+            list.min_by_key(|(_, from, len)| distance(*from, from + len))
+                .map_or_else(
+                    || "none: there is no variable".to_owned(),
+                    |(name, from, len)| {
+                        format!("`{name}`, bytes [{from}, {}), {len} bytes", from + len)
+                    },
+                )
+        };
+        let program = self.machine.program;
+        match region {
+            Region::Global => self.machine.describe_global(address),
+            Region::Shared { .. } => {
+                nearest(&mut program.shared.variables.iter().map(|variable| {
+                    let bytes = if variable.dynamic {
+                        self.machine.dynamic_shared
+                    } else {
+                        variable.bytes
+                    };
+                    (variable.name.as_str(), variable.offset.into(), bytes.into())
+                }))
+            }
+            Region::Const => nearest(
+                &mut program
+                    .constant_bank
+                    .variables
+                    .iter()
+                    .map(|(name, at, len)| (name.as_str(), (*at).into(), (*len).into())),
+            ),
+            Region::Param => nearest(
+                &mut program
+                    .params
+                    .iter()
+                    .map(|slot| (slot.name.as_str(), slot.offset.into(), slot.bytes.into())),
+            ),
+            Region::Local => format!("the thread's local memory, {} bytes", program.local_bytes),
+            Region::Nowhere => "none: the address is in no window".to_owned(),
+        }
+    }
+
+    /// The variable at an offset of a region.
+    pub(crate) fn variable(&self, region: Region, address: u64) -> Option<String> {
+        match region {
+            Region::Shared { .. } => self
+                .machine
+                .program
+                .shared
+                .variables
+                .iter()
+                .find(|variable| {
+                    let bytes = if variable.dynamic {
+                        self.machine.dynamic_shared
+                    } else {
+                        variable.bytes
+                    };
+                    (u64::from(variable.offset)..u64::from(variable.offset) + u64::from(bytes))
+                        .contains(&address)
+                })
+                .map(|variable| variable.name.clone()),
+            _ => None,
+        }
+    }
+
+    /// Who the lowest lane of a mask of the running warp is, at an instruction.
+    pub(crate) fn party(&self, pc: Pc, mask: u32) -> Party {
+        let program = self.machine.program;
+        let place = program.places[pc as usize];
+        let thread = u64::from(self.warp) * 32 + u64::from(mask.trailing_zeros().min(31));
+        Party {
+            what: program
+                .texts
+                .get(place.text as usize)
+                .cloned()
+                .unwrap_or_default(),
+            line: place.line,
+            source: program.source(place),
+            thread: self.machine.block.index(thread),
+            block: self.blocks[usize::from(self.rank)].index,
+        }
+    }
+
+    /// Records a fault that ends the group.
+    #[cold]
+    pub(crate) fn fault(&mut self, warp: &Warp, pc: Pc, mask: u32, fault: Fault) -> Stop {
+        self.note(warp, pc, mask, fault);
+        Stop
+    }
+
+    /// Records a fault that does not.
+    #[cold]
+    pub(crate) fn note(&mut self, _: &Warp, pc: Pc, mask: u32, fault: Fault) {
+        let finding = report::finding(&fault, self.party(pc, mask));
+        match self.folded.get(&(finding.class, pc)) {
+            Some(index) => self.results.findings[*index].count += 1,
+            None => {
+                self.folded
+                    .insert((finding.class, pc), self.results.findings.len());
+                self.results.findings.push(finding);
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Groups of blocks on the workers of rayon's pool.
+//!
+//! Each worker takes the next group and runs it to its end. A group that only polls memory is put aside for later,
+//! so that blocks that wait for each other make progress; so many are kept at once as fit a budget of memory.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+use super::Watch;
+use super::group::{Group, Progress, Results};
+use super::machine::Machine;
+use crate::finding::Finding;
+use crate::launch::{Incomplete, Outcome};
+use crate::report;
+
+/// Memory that groups may take together before no new one is started while others can run.
+const RESIDENT_BYTES: u64 = 512 << 20;
+/// Groups that may be there at once, however small.
+const MAX_RESIDENT: u64 = 4096;
+/// Steps of a group before others' turn; a group that computes is rarely interrupted.
+const SLICE: u64 = 8 << 20;
+
+/// What the workers share.
+struct Pool<'m, W: Watch> {
+    machine: &'m Machine<'m>,
+    watch: &'m W,
+    /// The next group to start.
+    next: AtomicU64,
+    /// Groups that have started and not ended.
+    resident: AtomicU64,
+    limit: u64,
+    waiting: Mutex<VecDeque<Group<'m, W::Monitor>>>,
+    finished: Mutex<Vec<(u64, Results)>>,
+    steps: AtomicU64,
+    out_of_steps: AtomicBool,
+    approximate: Mutex<Vec<bool>>,
+}
+
+/// Runs all groups of a launch.
+pub(super) fn run<W: Watch>(machine: &Machine<'_>, watch: &W) -> Outcome {
+    let pool = Pool {
+        machine,
+        watch,
+        next: AtomicU64::new(0),
+        resident: AtomicU64::new(0),
+        limit: (RESIDENT_BYTES / machine.group_bytes().max(1)).clamp(16, MAX_RESIDENT),
+        waiting: Mutex::new(VecDeque::new()),
+        finished: Mutex::new(Vec::new()),
+        steps: AtomicU64::new(0),
+        out_of_steps: AtomicBool::new(false),
+        approximate: Mutex::new(vec![false; machine.program.places.len()]),
+    };
+    let workers = (rayon::current_num_threads() as u64)
+        .min(machine.groups())
+        .max(1);
+    if workers == 1 {
+        pool.work();
+    } else {
+        rayon::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|_| pool.work());
+            }
+        });
+    }
+    pool.outcome()
+}
+
+impl<'m, W: Watch> Pool<'m, W> {
+    fn work(&self) {
+        let mut spare = None;
+        while let Some(mut group) = self.take(&mut spare) {
+            let before = group.steps;
+            let progress = group.run(SLICE);
+            let total = self.steps.fetch_add(group.steps - before, SeqCst) + (group.steps - before);
+            if self
+                .machine
+                .options
+                .max_steps
+                .is_some_and(|budget| total >= budget)
+                && progress != Progress::Done
+            {
+                self.out_of_steps.store(true, SeqCst);
+            }
+            if progress == Progress::Done || self.out_of_steps.load(SeqCst) {
+                self.retire(group, &mut spare);
+            } else {
+                lock(&self.waiting).push_back(group);
+            }
+        }
+        if let Some(group) = spare {
+            self.absorb(group);
+        }
+    }
+
+    /// A group to run: a new one as long as more may be there at once, else the one that has waited longest.
+    fn take(&self, spare: &mut Option<Group<'m, W::Monitor>>) -> Option<Group<'m, W::Monitor>> {
+        loop {
+            if self.out_of_steps.load(SeqCst) {
+                return None;
+            }
+            if self.resident.load(SeqCst) < self.limit {
+                let number = self.next.fetch_add(1, SeqCst);
+                if number < self.machine.groups() {
+                    self.resident.fetch_add(1, SeqCst);
+                    return self.start(number, spare);
+                }
+                self.next.fetch_sub(1, SeqCst);
+            }
+            if let Some(group) = lock(&self.waiting).pop_front() {
+                return Some(group);
+            }
+            if self.resident.load(SeqCst) == 0 && self.next.load(SeqCst) >= self.machine.groups() {
+                return None;
+            }
+            // Others run groups that they may put aside.
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    fn start(
+        &self,
+        number: u64,
+        spare: &mut Option<Group<'m, W::Monitor>>,
+    ) -> Option<Group<'m, W::Monitor>> {
+        let monitor = self
+            .watch
+            .begin(number * u64::from(self.machine.group_blocks()));
+        if let Some(mut group) = spare.take() {
+            let old = group.restart(number, monitor);
+            self.watch.end(old);
+            return Some(group);
+        }
+        let group = Group::new(self.machine, number, monitor);
+        if group.is_none() {
+            let results = Results {
+                incomplete: Some(Incomplete {
+                    message: report::out_of_memory(),
+                    party: None,
+                }),
+                ..Results::default()
+            };
+            lock(&self.finished).push((number, results));
+            self.out_of_steps.store(true, SeqCst);
+        }
+        group
+    }
+
+    fn retire(&self, mut group: Group<'m, W::Monitor>, spare: &mut Option<Group<'m, W::Monitor>>) {
+        let results = std::mem::take(&mut group.results);
+        if !results.is_empty() {
+            lock(&self.finished).push((group.number, results));
+        }
+        self.resident.fetch_sub(1, SeqCst);
+        if let Some(old) = spare.replace(group) {
+            self.absorb(old);
+        }
+    }
+
+    /// Takes over what a group knows beyond its results.
+    fn absorb(&self, group: Group<'m, W::Monitor>) {
+        for (all, one) in lock(&self.approximate).iter_mut().zip(&group.approximate) {
+            *all |= one;
+        }
+        self.watch.end(group.monitor);
+    }
+
+    fn outcome(self) -> Outcome {
+        // Groups that the budget left unfinished.
+        while let Some(mut group) = lock(&self.waiting).pop_front() {
+            lock(&self.finished).push((group.number, std::mem::take(&mut group.results)));
+            self.absorb(group);
+        }
+        let mut finished = self.finished.into_inner().unwrap_or_default();
+        finished.sort_by_key(|(number, _)| *number);
+        let mut outcome = Outcome {
+            warp_instructions: self.steps.load(SeqCst),
+            ..Outcome::default()
+        };
+        for (_, results) in finished {
+            for finding in results.findings {
+                fold(&mut outcome.findings, finding);
+            }
+            outcome.printed.push_str(&results.printed);
+            if outcome.trap.is_none() {
+                outcome.trap = results.trap;
+            }
+            if outcome.incomplete.is_none() {
+                outcome.incomplete = results.incomplete;
+            }
+        }
+        if self.out_of_steps.load(SeqCst)
+            && outcome.incomplete.is_none()
+            && let Some(budget) = self.machine.options.max_steps
+        {
+            outcome.incomplete = Some(Incomplete {
+                message: report::out_of_steps(budget),
+                party: None,
+            });
+        }
+        let program = self.machine.program;
+        let executed = self.approximate.into_inner().unwrap_or_default();
+        outcome.approximate = executed
+            .iter()
+            .zip(&program.places)
+            .filter(|(executed, _)| **executed)
+            .filter_map(|(_, place)| program.texts.get(place.text as usize).cloned())
+            .collect();
+        outcome.approximate.sort();
+        outcome.approximate.dedup();
+        outcome
+    }
+}
+
+/// Adds a finding, or counts it to an equal one of another block.
+fn fold(findings: &mut Vec<Finding>, finding: Finding) {
+    let place = |finding: &Finding| finding.parties.first().map(|party| party.line);
+    match findings
+        .iter_mut()
+        .find(|known| known.class == finding.class && place(known) == place(&finding))
+    {
+        Some(known) => known.count += finding.count,
+        None => findings.push(finding),
+    }
+}
+
+/// A worker that panicked must not take the others' results with it.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

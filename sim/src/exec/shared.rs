@@ -1,0 +1,65 @@
+//! Shared memory of one block.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::memory::segment::{Segment, Segments};
+use crate::memory::{POISON, Storage};
+use crate::program::Program;
+
+/// Shared memory of one block: its bytes, which of them are written, and where its variables are.
+#[derive(Debug)]
+pub(crate) struct SharedMemory {
+    bytes: Storage,
+    valid: Box<[AtomicU64]>,
+    pub(crate) segments: Segments,
+}
+
+impl SharedMemory {
+    /// Memory for the program's variables; `None` when the host has not enough.
+    pub(crate) fn new(program: &Program, dynamic: u32) -> Option<Self> {
+        let layout = &program.shared;
+        let size = layout.end.max(if dynamic > 0 {
+            layout.dynamic + dynamic
+        } else {
+            0
+        }) as usize;
+        let bytes = Storage::zeroed(size)?;
+        let valid: Box<[AtomicU64]> = (0..size / 64 + 2).map(|_| AtomicU64::new(0)).collect();
+        let mut ranges: Vec<(u32, u32)> = layout
+            .variables
+            .iter()
+            .filter(|variable| !variable.dynamic)
+            .map(|variable| (variable.offset, variable.bytes))
+            .collect();
+        if dynamic > 0 {
+            ranges.push((layout.dynamic, dynamic));
+        }
+        ranges.sort_unstable();
+        let segments = ranges
+            .into_iter()
+            .map(|(base, len)| Segment {
+                base: base.into(),
+                len: len.into(),
+                host: bytes.pointer().wrapping_add(base as usize),
+                valid: valid.as_ptr(),
+                valid_base: 0,
+                writable: true,
+            })
+            .collect();
+        let mut memory = Self {
+            bytes,
+            valid,
+            segments: Segments::new(segments),
+        };
+        memory.clear();
+        Some(memory)
+    }
+
+    /// Back to what a block starts with: bytes that nobody wrote.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.as_mut_slice().fill(POISON);
+        for word in &self.valid {
+            word.store(0, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The instruction loop.
+
+use super::group::{Group, MAX_POLLS, Stop};
+use super::warp::{NO_RECORD, Warp};
+use crate::event::{Fence, Monitor, Pc};
+use crate::lanes::{LANES, lanes_of};
+use crate::launch::{Incomplete, Trap};
+use crate::program::op::{Clock, Meet, Op, Reg};
+use crate::report;
+
+impl<M: Monitor> Group<'_, M> {
+    /// Runs one fragment until it waits, ends, splits, meets others or has used the budget.
+    pub(crate) fn step_fragment(
+        &mut self,
+        warp: &mut Warp,
+        index: usize,
+        budget: &mut u32,
+    ) -> Result<(), Stop> {
+        let program = self.machine.program;
+        let code = program.code.as_slice();
+        let fragment = warp.fragments[index];
+        let active = fragment.mask;
+        let meeting = warp.meeting(fragment.record, fragment.depth);
+        let mut pc = fragment.pc;
+        let mut left = *budget;
+        macro_rules! leave {
+            () => {{
+                self.steps += u64::from(*budget - left);
+                *budget = left;
+            }};
+        }
+        macro_rules! pause {
+            () => {{
+                leave!();
+                warp.fragments[index].pc = pc;
+                return Ok(());
+            }};
+        }
+        macro_rules! check {
+            ($result:expr) => {
+                if let Err(stop) = $result {
+                    leave!();
+                    return Err(stop);
+                }
+            };
+        }
+        loop {
+            if pc == meeting {
+                leave!();
+                warp.park(index);
+                return Ok(());
+            }
+            if left == 0 {
+                pause!();
+            }
+            left -= 1;
+            let inst = &code[pc as usize];
+            let mask = active & (warp.registers.pred[inst.guard.pred as usize] ^ inst.guard.flip);
+            match inst.op {
+                Op::Lane(ref op) => {
+                    if mask != 0 {
+                        // SAFETY: decoding chose a function that this machine can run.
+                        unsafe { (op.f)(&mut warp.registers, op, mask) };
+                    }
+                    pc += 1;
+                }
+                Op::Load(at) => {
+                    if mask != 0 {
+                        check!(self.load(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                    if warp.polls >= MAX_POLLS {
+                        pause!();
+                    }
+                }
+                Op::Store(at) => {
+                    if mask != 0 {
+                        check!(self.store(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                }
+                Op::Branch { target, meet } => {
+                    if mask == 0 {
+                        pc += 1;
+                    } else if mask == active {
+                        pc = target;
+                    } else {
+                        leave!();
+                        warp.fragments[index].pc = pc + 1;
+                        let meet = meeting_point(warp, meet, fragment.depth, active);
+                        warp.split(index, mask, target, meet);
+                        return Ok(());
+                    }
+                }
+                Op::Nop => pc += 1,
+                Op::BranchTable {
+                    index: reg,
+                    first,
+                    count,
+                    meet,
+                } => {
+                    let wanted = warp.registers.row32(reg)[active.trailing_zeros() as usize & 31];
+                    let mut same = 0;
+                    for lane in lanes_of(active) {
+                        same |= u32::from(warp.registers.row32(reg)[lane] == wanted) << lane;
+                    }
+                    if wanted >= count {
+                        leave!();
+                        return Err(self.trap(
+                            pc,
+                            active,
+                            format!("branch table index {wanted} of {count}"),
+                        ));
+                    }
+                    let target = program.tables.lists[(first + wanted) as usize];
+                    if same == active {
+                        pc = target;
+                    } else {
+                        leave!();
+                        // The others come to this instruction again.
+                        warp.fragments[index].pc = pc;
+                        let meet = meeting_point(warp, meet, fragment.depth, active);
+                        warp.split(index, same, target, meet);
+                        return Ok(());
+                    }
+                }
+                Op::Call { target, .. } => {
+                    leave!();
+                    let depth = fragment.depth as usize;
+                    if warp.returns.len() <= depth {
+                        warp.returns.push([0; LANES]);
+                    }
+                    for lane in lanes_of(active) {
+                        warp.returns[depth][lane] = pc + 1;
+                    }
+                    warp.fragments[index].pc = target;
+                    warp.fragments[index].depth += 1;
+                    return Ok(());
+                }
+                Op::Return if fragment.depth > 0 => {
+                    leave!();
+                    warp.fragments[index].pc = pc + 1;
+                    self.return_lanes(warp, index, mask);
+                    return Ok(());
+                }
+                Op::Return | Op::Exit => {
+                    if mask == active {
+                        leave!();
+                        self.exit(warp, pc, mask);
+                        return Ok(());
+                    }
+                    if mask != 0 {
+                        leave!();
+                        warp.fragments[index].pc = pc + 1;
+                        self.exit(warp, pc, mask);
+                        return Ok(());
+                    }
+                    pc += 1;
+                }
+                Op::Trap | Op::Breakpoint => {
+                    if mask != 0 {
+                        leave!();
+                        let word = if matches!(inst.op, Op::Trap) {
+                            "trap"
+                        } else {
+                            "brkpt"
+                        };
+                        return Err(self.trap(pc, mask, word.to_owned()));
+                    }
+                    pc += 1;
+                }
+                Op::Clock { d, clock } => {
+                    if mask != 0 {
+                        self.clock(warp, d, clock, mask, *budget - left);
+                    }
+                    pc += 1;
+                }
+                Op::Unsupported(at) => {
+                    if mask != 0 {
+                        leave!();
+                        let what = program.tables.unsupported[at as usize].as_str();
+                        let party = self.party(pc, mask);
+                        let message = report::not_modelled(what, party.line);
+                        self.results.incomplete = Some(Incomplete {
+                            message,
+                            party: Some(party),
+                        });
+                        return Err(Stop);
+                    }
+                    pc += 1;
+                }
+                Op::Barrier(_) => {
+                    leave!();
+                    warp.fragments[index].pc = pc;
+                    return self.reach_barrier(warp, index);
+                }
+                Op::Collective(at) => {
+                    let collective = &program.tables.collectives[at as usize];
+                    let row = warp.registers.row32(collective.members);
+                    if active == warp.live
+                        && lanes_of(active).all(|lane| row[lane] & active == active)
+                    {
+                        // Everybody is here, which is the rule.
+                        self.execute_collective(warp, pc, active);
+                        pc += 1;
+                    } else {
+                        leave!();
+                        warp.fragments[index].pc = pc;
+                        return self.reach_collective(warp, index);
+                    }
+                }
+                Op::ActiveMask(d) => {
+                    warp.registers.set32(d, &[active; LANES], mask);
+                    pc += 1;
+                }
+                Op::Fence(fence) => {
+                    if mask != 0 {
+                        self.fence(pc, mask, fence);
+                    }
+                    pc += 1;
+                }
+                Op::Nanosleep => {
+                    pc += 1;
+                    warp.polls = MAX_POLLS;
+                    pause!();
+                }
+                Op::CopyElements(at) => {
+                    if mask != 0 {
+                        check!(self.issue_elements(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                }
+                Op::Commit(groups) => {
+                    if mask != 0 {
+                        self.commit(warp, pc, groups, mask);
+                    }
+                    pc += 1;
+                }
+                Op::Wait(groups, pending) => {
+                    if mask != 0 {
+                        self.wait_groups(warp, pc, groups, pending, mask);
+                    }
+                    pc += 1;
+                }
+                _ => {
+                    leave!();
+                    return Err(Stop);
+                }
+            }
+        }
+    }
+
+    fn fence(&mut self, pc: Pc, mask: u32, fence: Fence) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        self.monitor.fence(self.site(pc, mask), fence);
+    }
+
+    fn trap(&mut self, pc: Pc, mask: u32, message: String) -> Stop {
+        let party = self.party(pc, mask);
+        self.results.trap = Some(Trap { message, party });
+        Stop
+    }
+
+    fn exit(&mut self, warp: &mut Warp, pc: Pc, mask: u32) {
+        self.writes += 1;
+        self.monitor.exit(self.site(pc, mask));
+        warp.end(mask);
+        if warp.live == 0 {
+            self.blocks[usize::from(self.rank)].live -= 1;
+            self.complete_after_exit();
+        }
+    }
+
+    /// Lanes go back to their callers, which may be several.
+    fn return_lanes(&mut self, warp: &mut Warp, index: usize, mask: u32) {
+        let fragment = warp.fragments[index];
+        if mask == 0 {
+            return;
+        }
+        let depth = fragment.depth - 1;
+        let back = warp.returns[depth as usize];
+        let to = back[mask.trailing_zeros() as usize];
+        let mut same = 0;
+        for lane in lanes_of(mask) {
+            same |= u32::from(back[lane] == to) << lane;
+        }
+        if same == fragment.mask {
+            warp.fragments[index].pc = to;
+            warp.fragments[index].depth = depth;
+            return;
+        }
+        if same != mask {
+            // The lanes with another caller come to the return again.
+            warp.fragments[index].pc = fragment.pc - 1;
+        }
+        warp.split(index, same, to, None);
+        if let Some(returned) = warp.fragments.last_mut() {
+            returned.depth = depth;
+        }
+    }
+
+    fn clock(&mut self, warp: &mut Warp, d: Reg, clock: Clock, mask: u32, running: u32) {
+        let now = self.steps + u64::from(running) + self.skipped;
+        match clock {
+            Clock::Low | Clock::NanosecondsLow => {
+                warp.registers.set32(d, &[now as u32; LANES], mask)
+            }
+            Clock::High | Clock::NanosecondsHigh => {
+                warp.registers.set32(d, &[(now >> 32) as u32; LANES], mask)
+            }
+            Clock::Cycles | Clock::Nanoseconds => warp.registers.set64(d, &[now; LANES], mask),
+        }
+    }
+}
+
+/// Where the lanes of a branch meet, as the warp keeps it.
+fn meeting_point(warp: &Warp, meet: Meet, depth: u32, mask: u32) -> Option<(Pc, u32, bool)> {
+    match meet {
+        Meet::Never => None,
+        Meet::At { pc, exact } => Some((pc, depth, exact)),
+        Meet::Return => {
+            let back = warp.returns.get(depth.checked_sub(1)? as usize)?;
+            let first = back[mask.trailing_zeros() as usize & 31];
+            let same = lanes_of(mask).all(|lane| back[lane] == first);
+            same.then_some((first, depth - 1, true))
+        }
+    }
+}
+
+const _: () = assert!(NO_RECORD == u32::MAX);

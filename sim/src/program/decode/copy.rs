@@ -1,0 +1,113 @@
+//! `cp.async` and its groups.
+
+use nstage_ptx::ast::{Immediate, Instruction, Operand, Type};
+
+use super::{Decoded, Decoder, Guard, Mods, Refusal};
+use crate::event::Groups;
+use crate::program::op::{CopyElements, NONE, Op, Space};
+
+impl<'m> Decoder<'m> {
+    /// `cp.async` in all its forms.
+    pub(super) fn cp(
+        &mut self,
+        instruction: &'m Instruction,
+        guard: Guard,
+        mods: &mut Mods<'_>,
+    ) -> Decoded {
+        if !mods.flag("async") {
+            return Err(Refusal::NotModelled);
+        }
+        let operands = instruction.operands.as_slice();
+        let bulk = mods.flag("bulk");
+        if mods.flag("commit_group") {
+            mods.finish()?;
+            let groups = if bulk {
+                Groups::Bulk { read: false }
+            } else {
+                Groups::Element
+            };
+            self.push(guard, Op::Commit(groups));
+            return Ok(());
+        }
+        if mods.flag("wait_group") {
+            let read = mods.flag("read");
+            mods.finish()?;
+            let [Operand::Immediate(Immediate::Int { bits, .. })] = operands else {
+                return Err(Refusal::NotModelled);
+            };
+            let groups = if bulk {
+                Groups::Bulk { read }
+            } else {
+                Groups::Element
+            };
+            // The assembler takes a number that is not one; it counts as more groups than there can be.
+            let pending = u32::try_from(*bits).unwrap_or(u32::MAX);
+            self.push(guard, Op::Wait(groups, Some(pending)));
+            return Ok(());
+        }
+        if mods.flag("wait_all") {
+            mods.finish()?;
+            self.push(guard, Op::Wait(Groups::Element, None));
+            return Ok(());
+        }
+        if bulk {
+            return Err(Refusal::NotModelled);
+        }
+        self.cp_elements(guard, operands, mods)
+    }
+
+    fn cp_elements(&mut self, guard: Guard, operands: &[Operand], mods: &mut Mods<'_>) -> Decoded {
+        let global_only = mods.need(&[("ca", false), ("cg", true)])?;
+        if !mods.flag("shared") && !mods.flag("shared::cta") {
+            return Err(Refusal::NotModelled);
+        }
+        if mods.maybe_space() != Some(Space::Global) {
+            return Err(Refusal::NotModelled);
+        }
+        let hint = mods.flag("L2::cache_hint");
+        mods.skip_cache_hints();
+        mods.finish()?;
+        let (operands, policy) = match operands {
+            [rest @ .., policy] if hint => (rest, Some(policy)),
+            rest => (rest, None),
+        };
+        if let Some(policy) = policy {
+            self.source::<u64>(policy)?;
+        }
+        let (destination, source, bytes, extra) = match operands {
+            [destination, source, bytes] => (destination, source, bytes, None),
+            [destination, source, bytes, extra] => (destination, source, bytes, Some(extra)),
+            _ => return Err(Refusal::NotModelled),
+        };
+        let Operand::Immediate(Immediate::Int {
+            bits: bytes @ (4 | 8 | 16),
+            ..
+        }) = bytes
+        else {
+            return Err(Refusal::NotModelled);
+        };
+        if global_only && *bytes != 16 {
+            return Err(Refusal::NotModelled);
+        }
+        let mut copy = CopyElements {
+            destination: self.address(destination)?,
+            source: self.address(source)?,
+            bytes: *bytes as u32,
+            source_bytes: NONE,
+            ignore: None,
+        };
+        if let Some(extra) = extra {
+            let is_pred = matches!(extra, Operand::Not(_))
+                || (self.is_register(extra) && self.register(extra)?.0 == Type::Pred);
+            if is_pred {
+                copy.ignore = Some(self.signed_pred(extra)?);
+            } else {
+                copy.source_bytes = self.source::<u32>(extra)?;
+            }
+        }
+        self.tables.copies.push(copy);
+        let op = Op::CopyElements(self.tables.copies.len() as u32 - 1);
+        self.push(guard, op);
+        Ok(())
+    }
+}
