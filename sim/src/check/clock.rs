@@ -130,6 +130,22 @@ impl Clock {
     }
 }
 
+/// Accesses with a proxy fence after them on the path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bridge {
+    /// By any thread on the path.
+    pub(crate) by_anybody: Clock,
+    /// By the thread that made the access.
+    pub(crate) by_itself: Clock,
+}
+
+impl Bridge {
+    fn join(&mut self, other: &Self) {
+        self.by_anybody.join(&other.by_anybody);
+        self.by_itself.join(&other.by_itself);
+    }
+}
+
 /// What a thread knows: the order of events, and which of them a proxy fence made visible to the async proxy.
 ///
 /// It flows as one thing. Whoever acquires what another thread released learns both parts.
@@ -138,9 +154,9 @@ pub(crate) struct Knowledge {
     /// Happens-before.
     pub(crate) order: Clock,
     /// Accesses to shared memory with a proxy fence after them on the path.
-    pub(crate) bridged_shared: Clock,
+    pub(crate) bridged_shared: Bridge,
     /// The same for global memory.
-    pub(crate) bridged_global: Clock,
+    pub(crate) bridged_global: Bridge,
     /// What is known of blocks that are checked by another monitor.
     pub(crate) foreign: Option<Arc<Foreign>>,
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
-use crate::event::{Pc, Scope};
+use crate::event::{CopyKind, Pc, Scope};
 use crate::finding::Class;
 
 use super::copies::{BatchId, Batches};
@@ -69,16 +69,18 @@ pub(crate) enum Kind {
     StrongRead,
     /// A strong write or a read-modify-write.
     StrongWrite,
+    /// A bulk copy's read.
+    BulkRead,
     /// A bulk store: a weak write that is over only once a wait says so.
     BulkWrite,
 }
 
 impl Kind {
     fn races_with(self, other: Self) -> bool {
-        use Kind::{Read, StrongRead, StrongWrite};
+        use Kind::{BulkRead, Read, StrongRead, StrongWrite};
         !matches!(
             (self, other),
-            (Read | StrongRead, Read | StrongRead)
+            (Read | StrongRead | BulkRead, Read | StrongRead | BulkRead)
                 | (StrongWrite | StrongRead, StrongWrite | StrongRead)
         )
     }
@@ -92,7 +94,8 @@ impl Kind {
             Self::Read | Self::StrongRead => Deed::Read,
             Self::Write => Deed::Write,
             Self::StrongWrite => Deed::Atomic,
-            Self::BulkWrite => Deed::CopyInto(crate::event::CopyKind::BulkStore),
+            Self::BulkRead => Deed::CopyFrom(CopyKind::BulkLoad),
+            Self::BulkWrite => Deed::CopyInto(CopyKind::BulkStore),
         }
     }
 }
@@ -189,7 +192,9 @@ impl Line {
                 if bytes == 0 || a.group == b.group || !a.kind.races_with(b.kind) {
                     continue;
                 }
-                if knows(b, a) || knows(a, b) {
+                let ordered = knows(b, a) || knows(a, b);
+                let both_bulk = a.kind >= Kind::BulkRead && b.kind >= Kind::BulkRead;
+                if ordered && !both_bulk {
                     continue;
                 }
                 let from = line * LINE + u64::from(bytes.trailing_zeros());
@@ -203,6 +208,7 @@ impl Line {
                     bytes: from..from + u64::from(count),
                     first: first.clone(),
                     second: second.clone(),
+                    ordered,
                 });
             }
         }
@@ -217,8 +223,9 @@ fn knows(later: &Note, earlier: &Note) -> bool {
         .is_some_and(|foreign| foreign.knows(earlier.group, earlier.era))
 }
 
-/// Two unordered notes of different blocks.
+/// Two notes of different blocks that are not ordered, or both of bulk copies.
 struct Race {
+    ordered: bool,
     bytes: std::ops::Range<u64>,
     first: Note,
     second: Note,
@@ -350,8 +357,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Race {
     fn class(&self) -> Class {
         match (self.first.kind, self.second.kind) {
-            (Kind::BulkWrite, Kind::Read | Kind::StrongRead)
-            | (Kind::Read | Kind::StrongRead, Kind::BulkWrite)
+            _ if self.ordered => Class::MissingProxyFence,
+            (Kind::BulkWrite, Kind::Read | Kind::StrongRead | Kind::BulkRead)
+            | (Kind::Read | Kind::StrongRead | Kind::BulkRead, Kind::BulkWrite)
                 if self.reader_knows_issue() =>
             {
                 Class::StoreReadEarly
@@ -386,12 +394,16 @@ impl Race {
         };
         Hazard {
             class: self.class(),
-            certain: true,
+            certain: !self.ordered,
             place: Some(Place::Global),
             bytes: self.bytes.clone(),
             first: Some(suspect(&self.first)),
             second: suspect(&self.second),
-            facts: vec![Fact::OtherBlock],
+            facts: vec![if self.ordered {
+                Fact::AsyncAcrossBlocks
+            } else {
+                Fact::OtherBlock
+            }],
         }
     }
 }

@@ -171,10 +171,12 @@ pub(crate) enum Fact {
         /// Delivered by copies.
         delivered: u64,
     },
+    /// The proxy fence stands behind the barrier, in another thread than the access.
+    FencedLate,
+    /// One block's asynchronous store, another block's asynchronous read.
+    AsyncAcrossBlocks,
     /// There is no proxy fence on the path.
     Unfenced {
-        /// Whether the first party wrote.
-        wrote: bool,
         /// A fence that is not the right one, or not in the right place.
         near: Option<(Pc, Fence)>,
     },
@@ -213,6 +215,12 @@ impl Hazard {
             Class::WarpRace if same_instruction => Some(Disputed::SameInstructionStore),
             Class::MissingProxyFence if self.facts.contains(&Fact::InitUnfenced) => {
                 Some(Disputed::InitFence)
+            }
+            Class::WrongFence if self.facts.contains(&Fact::FencedLate) => {
+                Some(Disputed::FencePosition)
+            }
+            Class::MissingProxyFence if self.facts.contains(&Fact::AsyncAcrossBlocks) => {
+                Some(Disputed::AsyncAcrossBlocks)
             }
             Class::MissingProxyFence | Class::WrongFence if overwrites => {
                 Some(Disputed::AsyncOverwrite)
@@ -570,12 +578,20 @@ pub(crate) fn judge_proxies(
         Some(_) => return None,
     };
     let unordered = scene.viewer.unknown_lanes(earlier, wrote, lane);
-    let unfenced = mask & !unordered & !bridged.known(earlier.warp, mask, tick);
-    let first = bits(overlap).find_map(|byte| {
-        let culprits = earlier.print.lanes.at(byte) & unfenced;
-        (culprits != 0).then(|| (byte, culprits.trailing_zeros()))
-    });
-    let (byte, culprit) = first?;
+    let ordered = mask & !unordered;
+    let of = |lanes: u32| {
+        bits(overlap).find_map(|byte| {
+            let culprits = earlier.print.lanes.at(byte) & lanes;
+            (culprits != 0).then(|| (byte, culprits.trailing_zeros()))
+        })
+    };
+    let unfenced = of(ordered & !bridged.by_anybody.known(earlier.warp, mask, tick));
+    let fenced_late = || {
+        let late = ordered & !bridged.by_itself.known(earlier.warp, mask, tick);
+        of(late).filter(|_| wrote && !new.deed.writes())
+    };
+    let late = unfenced.is_none();
+    let (byte, culprit) = unfenced.or_else(fenced_late)?;
     let near = scene
         .fences
         .last_of(u32::from(earlier.warp), 1 << culprit, tick)
@@ -593,7 +609,7 @@ pub(crate) fn judge_proxies(
         } else {
             Class::MissingProxyFence
         },
-        certain: wrote && !new.deed.writes(),
+        certain: wrote && !new.deed.writes() && !late,
         place: Some(new.place),
         bytes: from..from + u64::from((overlap >> byte).trailing_ones()),
         first: Some(Suspect {
@@ -606,6 +622,10 @@ pub(crate) fn judge_proxies(
             group: batch.and_then(group_of),
         }),
         second: new.suspect(lane),
-        facts: vec![Fact::Unfenced { wrote, near }],
+        facts: vec![if late {
+            Fact::FencedLate
+        } else {
+            Fact::Unfenced { near }
+        }],
     })
 }

@@ -15,6 +15,10 @@ pub enum Disputed {
     InitFence,
     /// A copy through the async proxy overwrites what was accessed through the generic one, without a proxy fence between.
     AsyncOverwrite,
+    /// The proxy fence stands behind the barrier, in the thread that issues the copy, instead of before it in the threads that wrote.
+    FencePosition,
+    /// What one block's bulk store wrote is read by another block's bulk copy, ordered but without a proxy fence.
+    AsyncAcrossBlocks,
     /// An mbarrier operation of scope `.cta` that another block of the cluster takes part in.
     RemoteArriveScope,
     /// A thread ends while a bulk store of its is not known to be complete.
@@ -23,10 +27,12 @@ pub enum Disputed {
 
 impl Disputed {
     /// Every rule.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::SameInstructionStore,
         Self::InitFence,
         Self::AsyncOverwrite,
+        Self::FencePosition,
+        Self::AsyncAcrossBlocks,
         Self::RemoteArriveScope,
         Self::StoreAtExit,
     ];
@@ -38,6 +44,8 @@ impl Disputed {
             Self::SameInstructionStore => "same-instruction-store",
             Self::InitFence => "init-fence",
             Self::AsyncOverwrite => "async-overwrite",
+            Self::FencePosition => "fence-position",
+            Self::AsyncAcrossBlocks => "async-across-blocks",
             Self::RemoteArriveScope => "remote-arrive-scope",
             Self::StoreAtExit => "store-at-exit",
         }

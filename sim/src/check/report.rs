@@ -368,11 +368,16 @@ impl Words<'_> {
             }
             Fact::Unfenced {
                 near: Some((pc, near)),
-                ..
             } => {
                 format!("the fence at line {} is {}", line(pc), fence(near))
             }
-            Fact::Unfenced { near: None, .. }
+            Fact::FencedLate => {
+                "the thread that issues the copy fences after the barrier; the strict reading wants the fence in the writing threads, before it".to_owned()
+            }
+            Fact::AsyncAcrossBlocks => {
+                "both go through the async proxy, but in different blocks, where the text orders them only with proxy fences".to_owned()
+            }
+            Fact::Unfenced { near: None }
             | Fact::OtherBlock
             | Fact::SameInstruction
             | Fact::Invalidated

@@ -203,11 +203,15 @@ impl Threads {
             let mut past = knowledge.order.clone();
             // Every lane here fences, so whoever is ordered after a lane's past through any of them has that lane's fence on the path.
             past.raise(warp, same, now);
-            if shared {
-                knowledge.bridged_shared.join(&past);
-            }
-            if global {
-                knowledge.bridged_global.join(&past);
+            let spaces = [
+                (shared, &mut knowledge.bridged_shared),
+                (global, &mut knowledge.bridged_global),
+            ];
+            for (covered, bridge) in spaces {
+                if covered {
+                    bridge.by_anybody.join(&past);
+                    bridge.by_itself.raise(warp, same, now);
+                }
             }
             bridged.push((same, Arc::new(knowledge)));
         });

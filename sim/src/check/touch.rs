@@ -281,6 +281,7 @@ impl BlockMonitor {
             .is_some_and(|scope| scope >= Scope::Gpu);
         let kind = match (visit.deed, strong) {
             (Deed::CopyInto(_), _) => Kind::BulkWrite,
+            (Deed::CopyFrom(CopyKind::BulkLoad | CopyKind::BulkStore), _) => Kind::BulkRead,
             (deed, true) if deed.writes() => Kind::StrongWrite,
             (deed, false) if deed.writes() => Kind::Write,
             (_, true) => Kind::StrongRead,
