@@ -12,6 +12,8 @@ pub mod launch;
 pub mod matrix;
 pub mod memory;
 pub mod program;
+#[cfg(test)]
+mod recorded;
 mod report;
 mod scalar;
 

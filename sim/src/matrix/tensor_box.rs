@@ -1,28 +1,63 @@
 //! The bytes of one box: where each chunk of sixteen stands in global and in shared memory.
-
-use std::ops::Range;
+//!
+//! A few things that documents say little about were read off an H200, and its recordings hold this module to them.
+//! A box must start at a multiple of 16 bytes in the innermost dimension, and a store at coordinates that are not negative:
+//! anything else is an illegal instruction. Loads tell elements inside the tensor from those outside one by one, but stores
+//! write whole chunks, so that up to 15 bytes after the end of a line are overwritten. And a swizzle's rows in shared memory
+//! are as wide as the swizzle, also when the box is narrower.
 
 use super::swizzle::Swizzle;
 use super::tensor_map::{DataType, Fill, MOST_RANK, TensorMap};
+use crate::scalar::exact::Rounding;
+use crate::scalar::small_float::{Overflow, to_tf32};
 
 /// Bytes of a chunk.
 pub const CHUNK: u32 = 16;
+/// The NaN that stands outside a tensor, once for every two bytes whatever the type.
+const OUTSIDE_NAN: [u8; 2] = 0x7ff7u16.to_le_bytes();
+
+/// Which way a box is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the tensor into shared memory.
+    Load,
+    /// From shared memory into the tensor.
+    Store,
+}
+
+/// Why a box cannot be copied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message names each field")]
+pub enum BoxError {
+    #[error("tensor copy: {got} coordinates, {expected} expected for this tensor map")]
+    Rank { got: usize, expected: usize },
+    #[error(
+        "tensor copy: innermost coordinate {coordinate} is {bytes} bytes in, a multiple of 16 expected"
+    )]
+    Misaligned { coordinate: i32, bytes: i64 },
+    #[error(
+        "tensor copy: coordinate {coordinate} in dimension {dimension} of a store, at least 0 expected; only loads may start outside"
+    )]
+    Negative { dimension: usize, coordinate: i32 },
+}
 
 /// Sixteen bytes of a box.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Where they stand in shared memory.
     pub shared: u32,
-    /// Which of the sixteen are inside the tensor; a load fills the others, a store leaves them out.
-    pub inside: Range<u32>,
-    /// Where the first byte of `inside` stands in global memory; the others follow it.
+    /// Where they stand in global memory; meaningless if no bytes are copied.
     pub global: u64,
+    /// How many of them are copied, from the first on. A load fills the others.
+    pub bytes: u32,
 }
 
 /// The chunks of a box, in the order in which they stand in shared memory without swizzle.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     map: &'a TensorMap,
+    direction: Direction,
     start: [i64; MOST_RANK],
     shared: u32,
     /// Position in the box: lines by dimension, and the chunk of the line.
@@ -58,38 +93,68 @@ impl TensorMap {
     }
 
     /// The chunks of the box whose first element is at `coordinates`, innermost first, and whose shared memory starts at `shared`.
-    ///
-    /// Coordinates may be negative; missing ones are zero.
-    #[must_use]
-    pub fn pieces(&self, coordinates: &[i32], shared: u32) -> Pieces<'_> {
-        let mut start = [0; MOST_RANK];
-        for (start, coordinate) in start.iter_mut().zip(coordinates) {
-            *start = i64::from(*coordinate);
+    pub fn pieces(
+        &self,
+        direction: Direction,
+        coordinates: &[i32],
+        shared: u32,
+    ) -> Result<Pieces<'_>, BoxError> {
+        if coordinates.len() != self.rank() {
+            return Err(BoxError::Rank {
+                got: coordinates.len(),
+                expected: self.rank(),
+            });
         }
-        Pieces {
+        let mut start = [0; MOST_RANK];
+        for (dimension, coordinate) in coordinates.iter().enumerate() {
+            if direction == Direction::Store && *coordinate < 0 {
+                return Err(BoxError::Negative {
+                    dimension,
+                    coordinate: *coordinate,
+                });
+            }
+            start[dimension] = i64::from(*coordinate);
+        }
+        let bytes = start[0] * i64::from(self.data().bytes());
+        if bytes % i64::from(CHUNK) != 0 {
+            return Err(BoxError::Misaligned {
+                coordinate: coordinates[0],
+                bytes,
+            });
+        }
+        Ok(Pieces {
             map: self,
+            direction,
             start,
             shared,
             line: [0; MOST_RANK],
             chunk: 0,
             done: false,
-        }
+        })
     }
 
-    /// The bytes that a load puts where the tensor has nothing: sixteen of them.
+    /// The bytes that a load puts where the tensor has nothing.
     #[must_use]
     pub fn fill_bytes(&self) -> [u8; CHUNK as usize] {
-        let nan: u128 = match (self.fill(), self.data()) {
-            (Fill::Nan, DataType::F16) => 0x7fff,
-            (Fill::Nan, DataType::Bf16) => 0x7fff,
-            (Fill::Nan, DataType::F64) => 0x7fff_ffff_ffff_ffff,
-            (Fill::Nan, data) if data.is_float() => 0x7fff_ffff,
-            _ => 0,
-        };
-        let bits = 8 * self.data().bytes();
-        (0..128 / bits)
-            .fold(0u128, |all, index| all | nan << (bits * index))
-            .to_le_bytes()
+        let mut bytes = [0; CHUNK as usize];
+        if self.fill() == Fill::Nan {
+            bytes.as_chunks_mut().0.fill(OUTSIDE_NAN);
+        }
+        bytes
+    }
+
+    /// What a load makes of bytes of the tensor: numbers of the tf32 types are rounded, to nearest even.
+    ///
+    /// The flushing types flush nothing when they are copied, and stores change nothing.
+    #[must_use]
+    pub fn loaded(&self, mut bytes: [u8; CHUNK as usize]) -> [u8; CHUNK as usize] {
+        if matches!(self.data(), DataType::Tf32 | DataType::Tf32Ftz) {
+            for word in bytes.as_chunks_mut().0 {
+                let value = f32::from_le_bytes(*word);
+                *word = to_tf32(value, Rounding::Nearest, Overflow::Infinity, false).to_le_bytes();
+            }
+        }
+        bytes
     }
 }
 
@@ -101,7 +166,6 @@ impl Iterator for Pieces<'_> {
             return None;
         }
         let map = self.map;
-        let size = i64::from(map.data().bytes());
         let mut global = map.address();
         let mut outside = false;
         let mut line = 0u32;
@@ -114,18 +178,19 @@ impl Iterator for Pieces<'_> {
             outside |= at < 0 || at as u64 >= map.elements(dimension);
             global = global.wrapping_add((at as u64).wrapping_mul(map.stride(dimension)));
         }
-        let in_chunk = i64::from(CHUNK) / size;
-        let first = self.start[0] + i64::from(self.chunk) * in_chunk;
-        let elements = map.elements(0) as i64;
-        // Elements of the chunk that the tensor has.
-        let from = (-first).clamp(0, in_chunk);
-        let to = elements.saturating_sub(first).clamp(from, in_chunk);
-        let inside = if outside || from == to {
-            0..0
+        let size = i64::from(map.data().bytes());
+        let first = self.start[0] * size + i64::from(self.chunk * CHUNK);
+        global = global.wrapping_add(first as u64);
+        // Both ends of a chunk are multiples of its size, so that its first byte decides.
+        let left = if outside || first < 0 {
+            0
         } else {
-            (from * size) as u32..(to * size) as u32
+            (map.elements(0) as i64 * size - first).clamp(0, CHUNK.into())
         };
-        global = global.wrapping_add(((first + from).wrapping_mul(size)) as u64);
+        let bytes = match self.direction {
+            Direction::Store if left > 0 => CHUNK,
+            _ => left as u32,
+        };
         let offset = line
             .wrapping_mul(map.line_pitch())
             .wrapping_add(self.chunk * CHUNK);
@@ -133,8 +198,8 @@ impl Iterator for Pieces<'_> {
         self.advance();
         Some(Piece {
             shared,
-            inside,
             global,
+            bytes,
         })
     }
 }

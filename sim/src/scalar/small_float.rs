@@ -64,15 +64,17 @@ formats! {
 /// The NaN of f32 results.
 const NAN32: f32 = f32::from_bits(0x7fff_ffff);
 
-/// What the bits stand for, exactly.
+/// What the bits stand for, exactly. A NaN of a format that is a prefix of f32 keeps its payload, others become the one of f32.
 #[inline(always)]
 pub(crate) fn widen<F: SmallFloat>(bits: u32) -> f32 {
     let magnitude = bits & (F::SIGN - 1);
     let sign = (bits & F::SIGN) << (31 - F::FRACTION_BITS - F::EXPONENT_BITS);
-    // The product is exact, and turns a subnormal number into a normal one where f32 has more range.
-    let finite = f32::from_bits(magnitude << (23 - F::FRACTION_BITS)) * F::REBIAS;
-    let value = if magnitude <= F::MAX_FINITE {
-        finite
+    let prefix = f32::from_bits(magnitude << (23 - F::FRACTION_BITS));
+    let value = if F::EXPONENT_BITS == 8 {
+        prefix
+    } else if magnitude <= F::MAX_FINITE {
+        // The product is exact, and turns a subnormal number into a normal one.
+        prefix * F::REBIAS
     } else if magnitude == F::INFINITY && F::INFINITY != F::NAN {
         f32::INFINITY
     } else {

@@ -1,8 +1,14 @@
 use proptest::prelude::*;
 
 use crate::matrix::swizzle::Swizzle;
-use crate::matrix::tensor_box::Piece;
+use crate::matrix::tensor_box::{BoxError, Direction, Piece};
 use crate::matrix::tensor_map::{DataType, ENCODED_BYTES, Fill, TensorMap, TensorMapError, Tiling};
+
+fn pieces(map: &TensorMap, direction: Direction, coordinates: &[i32], shared: u32) -> Vec<Piece> {
+    map.pieces(direction, coordinates, shared)
+        .expect("legal")
+        .collect()
+}
 
 const PLAIN: Tiling<'static> = Tiling {
     data: DataType::F32,
@@ -22,56 +28,101 @@ fn a_box_inside_is_copied_line_by_line() {
         (map.line_bytes(), map.box_bytes(), map.shared_bytes()),
         (128, 1024, 1024)
     );
-    let pieces: Vec<Piece> = map.pieces(&[8, 3], 0x400).collect();
+    let pieces = pieces(&map, Direction::Load, &[8, 3], 0x400);
     assert_eq!(pieces.len(), 64);
     for (index, piece) in pieces.iter().enumerate() {
         let (line, chunk) = (index as u64 / 8, index as u64 % 8);
         assert_eq!(piece.shared as usize, 0x400 + 16 * index);
-        assert_eq!(piece.inside, 0..16);
+        assert_eq!(piece.bytes, 16);
         assert_eq!(piece.global, 0x1000 + (3 + line) * 400 + 8 * 4 + 16 * chunk);
     }
 }
 
 #[test]
-fn what_is_outside_is_told_apart_byte_by_byte() {
+fn what_is_outside_is_told_apart() {
     let map = TensorMap::new(&PLAIN).expect("legal");
-    // Two elements before the first column, and three lines before the first.
-    let pieces: Vec<Piece> = map.pieces(&[-2, -3], 0).collect();
-    assert!(pieces[..24].iter().all(|piece| piece.inside.is_empty()));
+    // One chunk before the first column, and three lines before the first.
+    let load = pieces(&map, Direction::Load, &[-4, -3], 0);
+    assert!(load[..25].iter().all(|piece| piece.bytes == 0));
     assert_eq!(
-        pieces[24],
-        Piece {
-            shared: 3 * 128,
-            inside: 8..16,
-            global: 0x1000
-        }
-    );
-    assert_eq!(
-        pieces[25],
+        load[25],
         Piece {
             shared: 3 * 128 + 16,
-            inside: 0..16,
-            global: 0x1008
+            global: 0x1000,
+            bytes: 16
         }
     );
-    // The last column is 99, in the second chunk.
-    let pieces: Vec<Piece> = map.pieces(&[93, 49], 0).collect();
-    assert_eq!(pieces[0].inside, 0..16);
+    // The last column is 98, in the second chunk.
+    let narrow = TensorMap::new(&Tiling {
+        dimensions: &[99, 50],
+        ..PLAIN
+    })
+    .expect("legal");
+    let load = pieces(&narrow, Direction::Load, &[92, 49], 0);
+    assert_eq!(load[0].bytes, 16);
     assert_eq!(
-        pieces[1],
+        load[1],
         Piece {
             shared: 16,
-            inside: 0..12,
-            global: 0x1000 + 49 * 400 + 97 * 4
+            global: 0x1000 + 49 * 400 + 96 * 4,
+            bytes: 12
         }
     );
-    assert!(pieces[2..].iter().all(|piece| piece.inside.is_empty()));
-    for far in [i32::MIN, i32::MAX] {
+    assert!(load[2..].iter().all(|piece| piece.bytes == 0));
+    // A store writes the element after it as well.
+    let store = pieces(&narrow, Direction::Store, &[92, 49], 0);
+    assert_eq!(
+        store[1],
+        Piece {
+            bytes: 16,
+            ..load[1]
+        }
+    );
+    assert!(store[2..].iter().all(|piece| piece.bytes == 0));
+    for far in [i32::MIN, i32::MAX - 3] {
         assert!(
-            map.pieces(&[far, far], 0)
-                .all(|piece| piece.inside.is_empty())
+            pieces(&map, Direction::Load, &[far, far], 0)
+                .iter()
+                .all(|piece| piece.bytes == 0)
         );
     }
+}
+
+#[test]
+fn boxes_that_the_hardware_refuses() {
+    let map = TensorMap::new(&PLAIN).expect("legal");
+    let refused =
+        |direction, coordinates: &[i32]| map.pieces(direction, coordinates, 0).map(|_| ());
+    assert_eq!(
+        refused(Direction::Load, &[0]),
+        Err(BoxError::Rank {
+            got: 1,
+            expected: 2
+        })
+    );
+    for coordinate in [1, 2, 3, -1, 101] {
+        let wanted = Err(BoxError::Misaligned {
+            coordinate,
+            bytes: 4 * i64::from(coordinate),
+        });
+        assert_eq!(refused(Direction::Load, &[coordinate, 0]), wanted);
+    }
+    assert_eq!(refused(Direction::Load, &[-4, -1]), Ok(()));
+    assert_eq!(
+        refused(Direction::Store, &[-4, 0]),
+        Err(BoxError::Negative {
+            dimension: 0,
+            coordinate: -4
+        })
+    );
+    assert_eq!(
+        refused(Direction::Store, &[4, -1]),
+        Err(BoxError::Negative {
+            dimension: 1,
+            coordinate: -1
+        })
+    );
+    assert_eq!(refused(Direction::Store, &[96, 48]), Ok(()));
 }
 
 #[test]
@@ -84,7 +135,7 @@ fn steps_take_every_other_line_and_swizzles_move_chunks() {
     };
     let map = TensorMap::new(&tiling).expect("legal");
     assert_eq!((map.box_bytes(), map.taken(1)), (64 * 4, 4));
-    let pieces: Vec<Piece> = map.pieces(&[0, 10], 512).collect();
+    let pieces = pieces(&map, Direction::Load, &[0, 10], 512);
     for (index, piece) in pieces.iter().enumerate() {
         let (line, chunk) = (index as u32 / 4, index as u32 % 4);
         assert_eq!(
@@ -117,7 +168,7 @@ fn five_dimensions_count_from_the_inside() {
             }
         }
     }
-    let pieces: Vec<Piece> = map.pieces(&[16, 3, 0, 2, 1], 0).collect();
+    let pieces = pieces(&map, Direction::Load, &[16, 3, 0, 2, 1], 0);
     assert_eq!(
         pieces.iter().map(|piece| piece.global).collect::<Vec<_>>(),
         wanted
@@ -260,20 +311,35 @@ fn fills_are_zeros_or_nan() {
             fill,
             ..PLAIN
         })
-        .map(|map| map.fill_bytes())
+        .expect("legal")
+        .fill_bytes()
     };
-    assert_eq!(fill(DataType::F32, Fill::Zero), Ok([0; 16]));
-    let single = fill(DataType::F32, Fill::Nan).expect("floats may");
-    assert!(
-        single
-            .chunks_exact(4)
-            .all(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).is_nan())
-    );
-    let half = fill(DataType::Bf16, Fill::Nan).expect("floats may");
-    assert!(
-        half.chunks_exact(2)
-            .all(|bytes| half::bf16::from_le_bytes([bytes[0], bytes[1]]).is_nan())
-    );
+    assert_eq!(fill(DataType::F32, Fill::Zero), [0; 16]);
+    for data in [DataType::F16, DataType::Bf16, DataType::F32, DataType::Tf32] {
+        assert_eq!(
+            fill(data, Fill::Nan),
+            [0xf7, 0x7f].repeat(8)[..],
+            "{data:?}"
+        );
+    }
+}
+
+#[test]
+fn loads_round_tf32_and_leave_the_rest() {
+    let from = [0x0000_1001, 0x3f80_1000, 0x3f80_3000, 0xc49f_5678];
+    let rounded = [0x0000_2000, 0x3f80_0000, 0x3f80_4000, 0xc49f_6000];
+    let bytes = |words: [u32; 4]| -> [u8; 16] {
+        std::array::from_fn(|at| words[at / 4].to_le_bytes()[at % 4])
+    };
+    for (data, wanted) in [
+        (DataType::F32, from),
+        (DataType::F32Ftz, from),
+        (DataType::Tf32, rounded),
+        (DataType::Tf32Ftz, rounded),
+    ] {
+        let map = TensorMap::new(&Tiling { data, ..PLAIN }).expect("legal");
+        assert_eq!(map.loaded(bytes(from)), bytes(wanted), "{data:?}");
+    }
 }
 
 #[test]
@@ -302,7 +368,8 @@ proptest! {
         }
         let bytes: &[u8; ENCODED_BYTES] = bytes.as_flattened().try_into().expect("four times 32");
         if let Ok(map) = TensorMap::decode(bytes) {
-            prop_assert_eq!(map.pieces(&[-1; 5], u32::MAX).take(1000).count() > 0, true);
+            let pieces = map.pieces(Direction::Load, &[-16; 5][..map.rank()], u32::MAX).expect("sixteen elements are whole chunks");
+            prop_assert!(pieces.take(1000).count() > 0);
         }
     }
 
@@ -321,6 +388,9 @@ proptest! {
         let swizzle = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128][swizzle];
         let rank = dimensions.len();
         let size = u64::from(data.bytes());
+        // Boxes start at whole chunks.
+        let mut starts = starts[..rank].to_vec();
+        starts[0] -= starts[0].rem_euclid(16 / size as i32);
         let mut extents = extents[..rank].to_vec();
         extents[0] = 16 / size as u32 * ([1, 2, 4, 8][wide]).min(swizzle.span().max(16) / 16);
         let mut strides = Vec::new();
@@ -365,13 +435,13 @@ proptest! {
             }
         }
         let mut got = vec![None; wanted.len()];
-        for piece in map.pieces(&starts[..rank], 0) {
+        for piece in map.pieces(Direction::Load, &starts, 0).expect("legal") {
             for byte in 0..16 {
-                let inside = piece.inside.contains(&byte);
-                let global = piece.global.wrapping_add(u64::from(byte - piece.inside.start.min(byte)));
-                got[(piece.shared + byte) as usize] = Some(inside.then_some(global));
+                let global = piece.global.wrapping_add(byte.into());
+                got[(piece.shared + byte) as usize] = Some((byte < piece.bytes).then_some(global));
             }
         }
+        // Rows that are narrower than the swizzle leave gaps, which neither has.
         prop_assert_eq!(got, wanted);
     }
 }

@@ -8,8 +8,11 @@ use crate::matrix::wmma::{Fragment, Part, Wmma};
 
 const SUM: Accumulator = Accumulator::S32 { saturate: false };
 
+/// A line of [`TABLE`].
+type Line = (Shape, [Element; 2], [Accumulator; 2], [usize; 4]);
+
 /// Shape, factors, sums, and the registers of a, b, c and d that the ISA lists.
-const TABLE: [(Shape, [Element; 2], [Accumulator; 2], [usize; 4]); 13] = {
+const TABLE: [Line; 13] = {
     use Accumulator::{F16 as H, F32 as S};
     use Element::{Bf16, F16, S8, Tf32, U8};
     const SQUARE: Shape = Shape::new(16, 16, 16);
@@ -60,10 +63,13 @@ fn every_element_is_held_and_every_lane_has_as_many() {
 fn registers(fragment: Fragment, bits: impl Fn(usize, usize) -> u32) -> Vec<Row> {
     let mut rows = vec![[0; 32]; fragment.registers()];
     let width = 32 / fragment.per_register();
-    for lane in 0..32 {
-        for element in 0..fragment.elements() {
+    for element in 0..fragment.elements() {
+        for (lane, register) in rows[element / fragment.per_register()]
+            .iter_mut()
+            .enumerate()
+        {
             let place = fragment.place(lane, element);
-            rows[element / fragment.per_register()][lane] |=
+            *register |=
                 bits(place.row, place.column) << (width * (element % fragment.per_register()));
         }
     }

@@ -9,6 +9,9 @@ use crate::scalar::exact::Rounding;
 
 /// A format of 16 bits that has arithmetic.
 pub(crate) trait Half: SmallFloat + Sized {
+    /// Half a unit in the last place of a number just below one.
+    const HALF_UNIT: f64 = 1.0 / (1u64 << (Self::FRACTION_BITS + 2)) as f64;
+
     /// What the bits stand for.
     #[inline(always)]
     fn value(bits: u16) -> f32 {
@@ -97,10 +100,17 @@ pub(crate) trait Half: SmallFloat + Sized {
         extreme::<Self>(a, b, ftz, nan, xorsign, |a, b| a > b)
     }
 
-    /// The end of every operation: rounding, flushing, clamping.
+    /// The end of every operation: flushing, rounding, clamping.
     #[inline(always)]
     fn finish(value: f64, ftz: bool, clamp: Clamp) -> u16 {
-        let bits = Self::flush(Self::nearest(value), ftz);
+        // Flushed is what would be subnormal were it rounded to the format's bits without its limit on exponents: all below
+        // the smallest normal number, but for the last half of a unit before it, which rounds up to it.
+        let limit = f64::from(Self::value(Self::MIN_NORMAL as u16)) * (1.0 - Self::HALF_UNIT);
+        let bits = Self::nearest(if ftz && value.abs() < limit {
+            0f64.copysign(value)
+        } else {
+            value
+        });
         let negative = u32::from(bits) & Self::SIGN != 0;
         match clamp {
             Clamp::None => bits,
