@@ -263,8 +263,10 @@ impl Session<'_> {
         fresh.then_some(state)
     }
 
+    /// Whatever this crate itself contributes is in it by the hash of its source; cargo finds out whether that matters.
     fn compile_key(&self, target: Target) -> u64 {
         cache::hash_of((
+            env!("NSTAGE_BUILDER_SOURCE"),
             &self.compiler.identity,
             &self.compiler.rustc,
             rustc_flags(target),

@@ -77,10 +77,11 @@ impl Shim {
 
 /// The shim's manifest. Every setting of the profile is spelt out, so that a user's own release profile, which it must inherit from, changes nothing.
 fn manifest(name: &str, dir: &Path, settings: &Settings, packages: &[Package]) -> String {
+    // For the user's crates only: the library need not be compiled again for it.
     let debug = if settings.debug_lines {
-        "\"line-directives-only\""
+        "debug = \"line-directives-only\"\n"
     } else {
-        "false"
+        ""
     };
     let mut text = format!(
         r#"cargo-features = ["profile-rustflags"]
@@ -102,7 +103,7 @@ opt-level = 3
 lto = "fat"
 codegen-units = 1
 panic = "abort"
-debug = {debug}
+debug = false
 strip = false
 incremental = false
 debug-assertions = false
@@ -119,7 +120,7 @@ overflow-checks = false
             text,
             r#"
 [profile.device.package.{}]
-rustflags = ["-Zcrate-attr=feature({FEATURES})", "-Aunused_features", "-Ainternal_features", "-Aduplicate_features", "-Aunknown_lints"]
+{debug}rustflags = ["-Zcrate-attr=feature({FEATURES})", "-Aunused_features", "-Ainternal_features", "-Aduplicate_features", "-Aunknown_lints"]
 "#,
             quoted(&package.id),
         );
@@ -185,10 +186,9 @@ mod tests {
         assert_eq!(kernels["features"].as_array().map(Vec::len), Some(1));
         assert_eq!(kernels["default-features"].as_bool(), Some(false));
         let profile = &table["profile"]["device"];
-        assert_eq!(profile["debug"].as_str(), Some("line-directives-only"));
-        let flags = profile["package"]["path+file:///k#kernels@0.1.0"]["rustflags"]
-            .as_array()
-            .expect("flags");
+        let package = &profile["package"]["path+file:///k#kernels@0.1.0"];
+        assert_eq!(package["debug"].as_str(), Some("line-directives-only"));
+        let flags = package["rustflags"].as_array().expect("flags");
         assert!(
             flags
                 .iter()
