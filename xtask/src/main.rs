@@ -4,6 +4,7 @@
 
 mod commands;
 mod cuda_tools;
+mod examples;
 mod golden;
 mod process;
 mod steps;

@@ -3,7 +3,7 @@
 use crate::commands::test::Test;
 use crate::process::{cargo, run_reported};
 use crate::steps::Steps;
-use crate::tidy;
+use crate::{examples, tidy};
 use anyhow::Result;
 use clap::Args;
 
@@ -14,11 +14,18 @@ pub(crate) struct Ci {}
 
 impl Ci {
     pub(crate) fn run(self) -> Result<()> {
+        let examples = examples::folders()?;
+        let each = |arguments: &[&str]| {
+            run_reported(&mut cargo(arguments))?;
+            examples
+                .iter()
+                .try_for_each(|folder| run_reported(&mut examples::cargo(folder, arguments)))
+        };
         let mut steps = Steps::default();
-        steps.step("cargo fmt", || check(&["fmt", "--all", "--check"]));
+        steps.step("cargo fmt", || each(&["fmt", "--all", "--check"]));
         steps.step("tidy", tidy::run);
         steps.step("cargo clippy", || {
-            check(&[
+            each(&[
                 "clippy",
                 "--workspace",
                 "--all-targets",
@@ -35,8 +42,4 @@ impl Ci {
         Test::strict().steps(&mut steps);
         steps.finish()
     }
-}
-
-fn check(arguments: &[&str]) -> Result<()> {
-    run_reported(&mut cargo(arguments))
 }

@@ -3,11 +3,10 @@
 use crate::commands::ptx;
 use crate::cuda_tools::{self, CudaTools};
 use crate::steps::Steps;
-use crate::{golden, process, workspace};
-use anyhow::{Context, Result};
+use crate::{examples, golden, process, workspace};
+use anyhow::Result;
 use clap::Args;
-use nstage_builder::{Built, WORK_DIR_VARIABLE};
-use std::path::PathBuf;
+use nstage_builder::Built;
 
 /// Where tests write `name: reason` when this machine lacks something that they need.
 const SKIP_LOG: &str = "NSTAGE_SKIP_LOG";
@@ -96,21 +95,16 @@ impl Test {
         }
     }
 
-    /// Each example is a workspace of its own, tested as its reader would.
     fn examples(&self, steps: &mut Steps) {
-        let examples = match examples() {
-            Ok(examples) => examples,
+        let folders = match examples::folders() {
+            Ok(folders) => folders,
             Err(error) => return steps.step("examples", || Err(error)),
         };
-        for dir in examples {
-            steps.step(&format!("cargo test in {}", workspace::shown(&dir)), || {
-                let mut command = process::cargo(&["test"]);
-                command
-                    .current_dir(&dir)
-                    .env("CARGO_TARGET_DIR", workspace::target_dir().join("examples"))
-                    .env(WORK_DIR_VARIABLE, workspace::target_dir().join("nstage"));
-                process::run_reported(&mut command)
-            });
+        for folder in folders {
+            steps.step(
+                &format!("cargo test in {}", workspace::shown(&folder)),
+                || process::run_reported(&mut examples::cargo(&folder, &["test"])),
+            );
         }
     }
 
@@ -132,20 +126,4 @@ impl Test {
                 .env("NSTAGE_BLESS", "1");
         }
     }
-}
-
-/// The folders below `examples/` that hold a workspace.
-fn examples() -> Result<Vec<PathBuf>> {
-    let folder = workspace::root().join("examples");
-    let mut found = Vec::new();
-    for entry in
-        std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?
-    {
-        let dir = entry?.path();
-        if dir.join("Cargo.toml").is_file() {
-            found.push(dir);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
