@@ -348,7 +348,9 @@ impl Pass<'_, '_> {
             {
                 of_warp()
             }
-            "shr" if self.is_warp_number(index) => made(Level::Warp, "%tid.x / 32".to_owned()),
+            "shr" | "and" | "setp" if self.asks_for_the_warp(index) => {
+                made(Level::Warp, "the number of the warp".to_owned())
+            }
             _ => read,
         }
     }
@@ -408,19 +410,43 @@ impl Pass<'_, '_> {
         value.map_or(COMMON, |value| self.state().used(self.flow, value, block))
     }
 
-    /// Whether a shift right computes the warp's number: `%tid.x` by five or more places.
-    fn is_warp_number(&self, index: usize) -> bool {
-        let shift = self.code.body.lines[index].instruction.operands.get(2);
-        let far = matches!(
-            shift,
-            Some(Operand::Immediate(Immediate::Int { bits: 5..64, .. }))
-        );
-        far && self
-            .flow
-            .ssa
-            .all_read(index)
-            .next()
-            .is_some_and(|value| self.is_thread_index(value, 4))
+    /// Whether an instruction computes something of `%tid.x` that is the same for all 32 threads of a warp: a shift by five or more places,
+    /// the bits above the lowest five, or a comparison with a multiple of 32. That holds where the first dimension of the block is a multiple of 32.
+    fn asks_for_the_warp(&self, index: usize) -> bool {
+        let instruction = self.code.body.lines[index].instruction;
+        let [
+            _,
+            Operand::Name {
+                name,
+                component: None,
+            },
+            Operand::Immediate(Immediate::Int { bits, .. }),
+        ] = &instruction.operands[..]
+        else {
+            return false;
+        };
+        let has = |word: &str| {
+            instruction
+                .modifiers
+                .iter()
+                .any(|modifier| modifier == word)
+        };
+        let whole_warps = match instruction.opcode.as_str() {
+            "shr" => (5..64).contains(bits),
+            "and" => bits % 32 == 0,
+            _ if has("lt") || has("ge") || has("lo") || has("hs") => bits % 32 == 0,
+            _ if has("gt") || has("le") || has("hi") || has("ls") => bits % 32 == 31,
+            _ => false,
+        };
+        let used = self
+            .code
+            .body
+            .uses(index)
+            .iter()
+            .find(|used| used.name == name && used.role == Role::Read);
+        let value =
+            used.and_then(|used| self.flow.ssa.read(index, Place::Register(used.register?)));
+        whole_warps && value.is_some_and(|value| self.is_thread_index(value, 4))
     }
 
     /// Whether a value is `%tid.x`, over a few conversions.
