@@ -58,12 +58,12 @@ impl<M: Mechanism> Copier<'_, M> {
         };
         let (start, count) = (start.get(), count.get());
         let size = size_of::<T>() as u32;
-        let total = count * size;
         let at = self.used;
         let room = self.bytes - at;
-        if start > from.len || u64::from(count) > from.len - start || total > room {
+        if start > from.len || u64::from(count) > from.len - start || count > room / size {
             outside();
         }
+        let total = count * size;
         // SAFETY: `start` lies in the view.
         let first = unsafe { from.base.add(start as usize) }.cast::<u8>();
         if !(first as u64).is_multiple_of(BYTES as u64) {

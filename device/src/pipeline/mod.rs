@@ -46,6 +46,9 @@ pub struct Pipeline<'b, T, const STAGES: usize, C = BlockScope, M = Groups> {
     layout: Layout<T>,
 }
 
+/// More elements than a stage can have.
+const MOST_ELEMENTS: u32 = 1 << 20;
+
 /// Where the stages are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<T> {
@@ -108,14 +111,18 @@ impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, S
         }
     }
 
+    /// Lays the stages out from the start of the memory; the rest of it is kept for [`drain`](Pipeline::drain) to give back.
     #[inline(always)]
-    fn lay_out(mut memory: Region, len: Uniform<u32>) -> (Region, Layout<T>) {
-        let memory = memory.take(len.map(Self::shared_bytes));
-        let pitch = padded(len.get() * size_of::<T>() as u32);
+    fn lay_out(memory: Region, len: Uniform<u32>) -> (Region, Layout<T>) {
+        let len = len.get();
+        // No block has so much shared memory; below it, the sizes are numbers of 32 bits.
+        if len > MOST_ELEMENTS || Self::shared_bytes(len) > memory.bytes().get() {
+            outside();
+        }
         let layout = Layout {
             base: memory.address().get(),
-            pitch,
-            len: len.get(),
+            pitch: padded(len * size_of::<T>() as u32),
+            len,
             item: PhantomData,
         };
         (memory, layout)

@@ -6,7 +6,7 @@ use super::ring::{Ring, Stage};
 use super::scope::{BlockScope, Hardware, Scope, ThreadScope};
 use super::{Layout, outside};
 use crate::view::{In, Vector, Word};
-use crate::{Block, Uniform, ptx};
+use crate::{Block, Uniform};
 use core::marker::PhantomData;
 
 /// A stage that is being filled.
@@ -135,12 +135,10 @@ impl<T: Word> ReadSlot<'_, T, BlockScope> {
     }
 }
 
-// A slot with a destructor must be released before the next verb, or the program does not compile.
+// The empty body has a purpose: a slot with a destructor must be released before the next verb, or the program does not compile.
 impl<T, C> Drop for ReadSlot<'_, T, C> {
     #[inline(always)]
-    fn drop(&mut self) {
-        ptx::together();
-    }
+    fn drop(&mut self) {}
 }
 
 impl<T: Word> ReadSlot<'_, T, BlockScope> {

@@ -129,16 +129,3 @@ pub(crate) fn opaque(value: u32) -> u32 {
 pub(crate) fn opaque(value: u32) -> u32 {
     value
 }
-
-/// A place where threads that took different branches come together again, before they go on to something that all of them do.
-///
-/// No instruction: it keeps the compiler from ending each branch in a copy of what follows, among it the counters of the loop around,
-/// which would then seem to depend on the branch.
-#[inline(always)]
-pub(crate) fn together() {
-    // SAFETY: there is no instruction.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe {
-        core::arch::asm!("", options(nomem, nostack, preserves_flags));
-    }
-}

@@ -31,8 +31,6 @@ pub struct Rows<T, const REACH: u32, const ALIGNED: bool> {
     /// The row to hand out next, counted from the first.
     to_read: u32,
     steps: u32,
-    /// The column at stage element 0, which may be one vector left of the plane.
-    origin: i64,
 }
 
 impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
@@ -63,7 +61,6 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
             to_issue: patch.row,
             to_read: 0,
             steps: patch.rows + 2 * REACH,
-            origin: i64::from(patch.column) - i64::from(lanes),
         }
     }
 
@@ -75,13 +72,18 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
     /// The place, in every row, of the column nearest to `offset` from this thread's first.
     #[inline(always)]
     pub fn column(&self, block: &Block, offset: i32) -> Span<T, 1> {
-        let wanted =
-            self.origin + i64::from((block.thread() + 1) * T::Vector::LANES) + i64::from(offset);
+        self.column_of(block.thread(), offset)
+    }
+
+    #[inline(always)]
+    fn column_of(&self, thread: u32, offset: i32) -> Span<T, 1> {
+        // A stage starts one vector left of the patch.
+        let wanted = (((thread + 1) * T::Vector::LANES) as i32).saturating_add(offset);
         // Not `clamp`, which panics where the bounds are out of order.
         let nearest = wanted
-            .max(self.origin + i64::from(self.at))
-            .min(self.origin + i64::from(self.at + self.count) - 1);
-        Span::element(self.len, (nearest - self.origin) as u32)
+            .max(self.at as i32)
+            .min((self.at + self.count) as i32 - 1);
+        Span::element(self.len, nearest as u32)
     }
 
     /// The places, in every row, of the vectors left of this thread's, its own and right of it, where rows are aligned.
@@ -89,9 +91,14 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
     /// At the plane's edges, and beyond, the nearest vector that exists stands in for one that does not.
     #[inline(always)]
     pub fn neighbours(&self, block: &Block) -> [Span<T, 16>; 3] {
+        self.neighbours_of(block.thread())
+    }
+
+    #[inline(always)]
+    fn neighbours_of(&self, thread: u32) -> [Span<T, 16>; 3] {
         let lanes = T::Vector::LANES;
         [0, 1, 2].map(|place| {
-            let wanted = (block.thread() + place) * lanes;
+            let wanted = (thread + place) * lanes;
             let nearest = wanted.max(self.at).min(self.at + self.count - lanes);
             Span::vector(self.len, nearest)
         })
@@ -201,5 +208,84 @@ impl<T: Word> Row<'_, T> {
     #[inline(always)]
     pub fn vector(&self, place: Span<T, 16>) -> T::Vector {
         self.slot.vector(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GlobalPtr;
+    use crate::view::Plane;
+
+    const THREADS: u32 = 32;
+    const LANES: i64 = 4;
+
+    /// Calls `check` with each patch of planes of these widths, its rows, and the width.
+    fn each_patch<const ALIGNED: bool>(
+        widths: &[u32],
+        mut check: impl FnMut(&Rows<f32, 2, ALIGNED>, i64, i64),
+    ) {
+        for &width in widths {
+            // SAFETY: the test is one thread, and nothing is read through the view.
+            let x = unsafe {
+                let pointer = Uniform::assume(GlobalPtr::<f32>::new(0x1000));
+                In::new(pointer, Uniform::assume(u64::from(width) * 3))
+            };
+            let plane = Plane::<f32, 4>::of(THREADS, width, 3);
+            for patch in plane.share(0, 1) {
+                let column = i64::from(patch.column);
+                check(&Rows::new(x, &patch), column, i64::from(width));
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_that_does_not_exist_is_the_nearest_that_does() {
+        each_patch::<false>(
+            &[1, 3, 4, 127, 128, 129, 130, 255, 300],
+            |rows, first, width| {
+                for thread in 0..THREADS {
+                    for offset in -2..6 {
+                        let wanted = first + i64::from(thread) * LANES + i64::from(offset);
+                        let expected = wanted.max(0).min(width - 1) - (first - LANES);
+                        let span = Span::element(rows.len, expected as u32);
+                        assert_eq!(
+                            rows.column_of(thread, offset),
+                            span,
+                            "{width} columns, {wanted}"
+                        );
+                    }
+                }
+            },
+        );
+    }
+
+    #[test]
+    fn a_vector_that_does_not_exist_is_the_nearest_that_does() {
+        each_patch::<true>(&[4, 124, 128, 132, 256, 260], |rows, first, width| {
+            for thread in 0..THREADS {
+                let places = [-LANES, 0, LANES].map(|offset| {
+                    let wanted = first + i64::from(thread) * LANES + offset;
+                    let nearest = wanted.max(0).min(width - LANES);
+                    Span::vector(rows.len, (nearest - (first - LANES)) as u32)
+                });
+                assert_eq!(
+                    rows.neighbours_of(thread),
+                    places,
+                    "{width} columns, thread {thread}"
+                );
+            }
+        });
+    }
+
+    #[test]
+    fn the_columns_that_are_copied_are_those_that_are_named() {
+        each_patch::<false>(&[1, 127, 128, 129, 300], |rows, first, width| {
+            let from = first - LANES + i64::from(rows.at);
+            assert_eq!(from, (first - LANES).max(0));
+            let to = (first + i64::from(THREADS) * LANES + LANES).min(width);
+            assert_eq!(from + i64::from(rows.count), to);
+            assert!(rows.at + rows.count <= rows.len);
+        });
     }
 }

@@ -91,3 +91,42 @@ impl<T: Copy> OutItems<T> {
         unsafe { self.out.base.add(item.0 as usize).write(value.0) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn every_item_belongs_to_one_block() {
+        for count in [0, 1, 5, 1056] {
+            for blocks in [1, 2, 7, 2000] {
+                let mut taken: Vec<u32> = (0..blocks)
+                    .flat_map(|block| Items {
+                        next: block,
+                        step: blocks,
+                        count,
+                    })
+                    .map(|item| item.0)
+                    .collect();
+                taken.sort_unstable();
+                assert!(
+                    taken.into_iter().eq(0..count),
+                    "{count} items, {blocks} blocks"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn turns_end_where_numbers_do() {
+        let items = Items {
+            next: u32::MAX - 1,
+            step: 2,
+            count: u32::MAX,
+        };
+        assert_eq!(items.count(), 1);
+    }
+}

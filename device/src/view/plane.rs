@@ -22,12 +22,20 @@ pub struct Plane<T, const ROWS: u32> {
 impl<T: Word, const ROWS: u32> Plane<T, ROWS> {
     /// The plane of `width` columns and `height` rows, with strips as wide as the block makes them.
     ///
-    /// Traps from 2³² patches on, which is more than any memory holds.
+    /// Traps where the width, the height or the number of patches does not fit in 31 bits.
     #[inline(always)]
     pub fn new(block: &Block, width: Uniform<u32>, height: Uniform<u32>) -> Self {
         const { law(ROWS >= 1, "a patch has at least one row") };
-        let (width, height) = (width.get(), height.get());
-        let strip = Self::columns(block.threads().get());
+        Self::of(block.threads().get(), width.get(), height.get())
+    }
+
+    #[inline(always)]
+    pub(crate) fn of(threads: u32, width: u32, height: u32) -> Self {
+        const MOST: u32 = i32::MAX as u32;
+        let strip = Self::columns(threads);
+        if width > MOST || height > MOST {
+            ptx::trap();
+        }
         // At least one, so that dividing by it needs no check; an empty plane has no patch all the same.
         let strips = width.div_ceil(strip).max(1);
         let Some(patches) = strips.checked_mul(if width == 0 { 0 } else { height.div_ceil(ROWS) })
@@ -85,15 +93,20 @@ impl<T: Word, const ROWS: u32> Plane<T, ROWS> {
         start.min(unsafe { Uniform::assume(row) })
     }
 
+    #[inline(always)]
+    pub(crate) fn share(&self, first: u32, step: u32) -> Patches<T, ROWS> {
+        Patches {
+            plane: *self,
+            next: first,
+            step,
+            done: false,
+        }
+    }
+
     /// The patches of this block, where blocks take turns.
     #[inline(always)]
     pub fn patches(&self, block: &Block) -> Patches<T, ROWS> {
-        Patches {
-            plane: *self,
-            next: block.index().get(),
-            step: block.blocks().get(),
-            done: false,
-        }
+        self.share(block.index().get(), block.blocks().get())
     }
 }
 
@@ -168,7 +181,12 @@ impl<T: Word, const ROWS: u32> Patch<T, ROWS> {
     /// This thread's columns in all rows of the patch.
     #[inline(always)]
     pub fn lane(&self, block: &Block) -> Lane<T, ROWS> {
-        let column = self.column + block.thread() * T::Vector::LANES;
+        self.lane_of(block.thread())
+    }
+
+    #[inline(always)]
+    fn lane_of(&self, thread: u32) -> Lane<T, ROWS> {
+        let column = self.column + thread * T::Vector::LANES;
         Lane {
             first: u64::from(self.row) * u64::from(self.plane.width) + u64::from(column),
             count: self
@@ -283,6 +301,78 @@ unsafe fn store<V: Vector>(to: *mut V::Item, width: Width, values: V, count: u32
                     to.add(lane as usize).write(value);
                 }
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn every_element_belongs_to_one_lane_of_one_block() {
+        for (width, height) in [
+            (1, 1),
+            (127, 3),
+            (128, 4),
+            (129, 5),
+            (517, 9),
+            (0, 7),
+            (7, 0),
+        ] {
+            for blocks in [1, 2, 3, 7] {
+                let plane = Plane::<f32, 4>::of(32, width, height);
+                let mut owners = vec![0; (width * height) as usize];
+                for block in 0..blocks {
+                    for patch in plane.share(block, blocks) {
+                        for thread in 0..32 {
+                            let lane = patch.lane_of(thread);
+                            for row in 0..lane.rows {
+                                let at = lane.first + u64::from(row) * u64::from(lane.width);
+                                for column in 0..u64::from(lane.count) {
+                                    owners[(at + column) as usize] += 1;
+                                }
+                            }
+                        }
+                    }
+                }
+                assert!(
+                    owners.iter().all(|count| *count == 1),
+                    "{width} × {height}, {blocks} blocks"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn turns_end_where_numbers_do() {
+        let plane = Plane::<f32, 1>::of(1024, 4096, i32::MAX as u32);
+        let mut patches = plane.share(0, u32::MAX);
+        assert!(patches.next().is_some());
+        assert!(patches.next().is_none());
+        assert!(patches.next().is_none());
+    }
+
+    #[test]
+    fn rows_that_are_not_aligned_narrow_the_access() {
+        // SAFETY: the test is one thread.
+        let uniform = |width| unsafe { Uniform::assume(width) };
+        for (width, start, access) in [
+            (512, Width::B16, Width::B16),
+            (512, Width::B8, Width::B8),
+            (510, Width::B16, Width::B8),
+            (511, Width::B16, Width::B4),
+            (511, Width::B4, Width::B4),
+        ] {
+            let plane = Plane::<f32, 4>::of(32, width, 8);
+            assert_eq!(
+                plane.access(uniform(start)).get(),
+                access,
+                "{width} columns, {start:?}"
+            );
         }
     }
 }

@@ -30,8 +30,12 @@ impl<T: Word, const PIECES: usize> Tiling<T, PIECES> {
                 "a thread copies 1 to 8 pieces of 16 bytes for a tile",
             )
         };
-        let len = len.get();
-        let tile = Self::elements(block.threads().get());
+        Self::of(block.threads().get(), len.get())
+    }
+
+    #[inline(always)]
+    fn of(threads: u32, len: u64) -> Self {
+        let tile = Self::elements(threads);
         let full = len / u64::from(tile);
         if full >= 1 << 31 {
             ptx::trap();
@@ -343,5 +347,63 @@ impl<T: Word, const PIECES: usize, L: Layout> OutTiles<T, PIECES, L> {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn every_tile_belongs_to_one_block() {
+        let tile = Tiling::<f32, 2>::elements(32);
+        assert_eq!(tile, 256);
+        for len in [0, 1, 255, 256, 257, 1023, 1024, 1025, 5 * 256 + 7] {
+            let tiling = Tiling::<f32, 2>::of(32, len);
+            for blocks in [1, 2, 3, 5, 64, u32::MAX] {
+                let mut owners = vec![0; len as usize];
+                for block in 0..blocks.min(64) {
+                    let share = tiling.share::<GridStride>(block, blocks);
+                    for step in 0..share.steps().get() {
+                        let start = share.start() + u64::from(step) * share.stride();
+                        let last = step + 1 == share.steps().get();
+                        let count = if last && share.ragged != 0 {
+                            share.ragged
+                        } else {
+                            tile
+                        };
+                        for element in start..start + u64::from(count) {
+                            owners[element as usize] += 1;
+                        }
+                    }
+                }
+                assert!(
+                    owners.iter().all(|count| *count == 1),
+                    "{len} elements, {blocks} blocks"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_ragged_tile_is_the_last_step_of_one_block() {
+        // Eleven whole tiles and five elements, which make the twelfth.
+        let tiling = Tiling::<f32, 1>::of(32, 11 * 128 + 5);
+        for blocks in 1..=13 {
+            for block in 0..blocks {
+                let share = tiling.share::<GridStride>(block, blocks);
+                let expected = if block == 11 % blocks { 5 } else { 0 };
+                assert_eq!(share.ragged, expected, "block {block} of {blocks}");
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "trap")]
+    fn more_tiles_than_numbers_trap() {
+        let _ = Tiling::<f32, 1>::of(32, 128 << 31);
     }
 }

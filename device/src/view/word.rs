@@ -78,39 +78,7 @@ macro_rules! words {
 
             const LANES: u32 = $lanes;
 
-            #[inline(always)]
-            fn from_fn(mut f: impl FnMut(u32) -> $ty) -> Self {
-                core::array::from_fn(|lane| f(lane as u32))
-            }
-
-            #[inline(always)]
-            fn splat(value: $ty) -> Self {
-                [value; $lanes]
-            }
-
-            #[inline(always)]
-            fn map(self, f: impl FnMut($ty) -> $ty) -> Self {
-                self.map(f)
-            }
-
-            #[inline(always)]
-            fn zip(self, other: Self, mut f: impl FnMut($ty, $ty) -> $ty) -> Self {
-                let mut lane = 0;
-                self.map(|value| {
-                    let result = f(value, other[lane]);
-                    lane += 1;
-                    result
-                })
-            }
-
-            #[inline(always)]
-            fn for_each(self, mut f: impl FnMut(u32, $ty)) {
-                let mut lane = 0;
-                for value in self {
-                    f(lane, value);
-                    lane += 1;
-                }
-            }
+            words!(@lanes $lanes, $ty);
 
             #[inline(always)]
             unsafe fn load_shared(address: u32) -> Self {
@@ -124,6 +92,69 @@ macro_rules! words {
             }
         }
     )+};
+    // Written out lane by lane: a loop that is not unrolled in time would keep the array in local memory.
+    (@lanes 4, $ty:ty) => {
+        #[inline(always)]
+        fn from_fn(mut f: impl FnMut(u32) -> $ty) -> Self {
+            [f(0), f(1), f(2), f(3)]
+        }
+
+        #[inline(always)]
+        fn splat(value: $ty) -> Self {
+            [value; 4]
+        }
+
+        #[inline(always)]
+        fn map(self, mut f: impl FnMut($ty) -> $ty) -> Self {
+            let [a, b, c, d] = self;
+            [f(a), f(b), f(c), f(d)]
+        }
+
+        #[inline(always)]
+        fn zip(self, other: Self, mut f: impl FnMut($ty, $ty) -> $ty) -> Self {
+            let ([a, b, c, d], [p, q, r, s]) = (self, other);
+            [f(a, p), f(b, q), f(c, r), f(d, s)]
+        }
+
+        #[inline(always)]
+        fn for_each(self, mut f: impl FnMut(u32, $ty)) {
+            let [a, b, c, d] = self;
+            f(0, a);
+            f(1, b);
+            f(2, c);
+            f(3, d);
+        }
+    };
+    (@lanes 2, $ty:ty) => {
+        #[inline(always)]
+        fn from_fn(mut f: impl FnMut(u32) -> $ty) -> Self {
+            [f(0), f(1)]
+        }
+
+        #[inline(always)]
+        fn splat(value: $ty) -> Self {
+            [value; 2]
+        }
+
+        #[inline(always)]
+        fn map(self, mut f: impl FnMut($ty) -> $ty) -> Self {
+            let [a, b] = self;
+            [f(a), f(b)]
+        }
+
+        #[inline(always)]
+        fn zip(self, other: Self, mut f: impl FnMut($ty, $ty) -> $ty) -> Self {
+            let ([a, b], [p, q]) = (self, other);
+            [f(a, p), f(b, q)]
+        }
+
+        #[inline(always)]
+        fn for_each(self, mut f: impl FnMut(u32, $ty)) {
+            let [a, b] = self;
+            f(0, a);
+            f(1, b);
+        }
+    };
     (@store 4, $self:ident, $address:ident, $v4:ident, $v2:ident, $to:expr) => {
         let [a, b, c, d] = $self.map($to);
         // SAFETY: the caller's contract.
@@ -134,11 +165,7 @@ macro_rules! words {
                     ptx::$v2($address.cast(), [a, b]);
                     ptx::$v2($address.add(2).cast(), [c, d]);
                 }
-                _ => {
-                    for (lane, value) in $self.into_iter().enumerate() {
-                        $address.add(lane).write(value);
-                    }
-                }
+                _ => Vector::for_each($self, |lane, value| $address.add(lane as usize).write(value)),
             }
         }
     };
@@ -148,11 +175,7 @@ macro_rules! words {
         unsafe {
             match BYTES {
                 16 => ptx::$v2($address.cast(), values),
-                _ => {
-                    for (lane, value) in $self.into_iter().enumerate() {
-                        $address.add(lane).write(value);
-                    }
-                }
+                _ => Vector::for_each($self, |lane, value| $address.add(lane as usize).write(value)),
             }
         }
     };
