@@ -11,6 +11,7 @@ mod scale;
 mod stencil;
 
 pub use reduction::PARTIALS as SUM_PARTIALS;
+pub use stencil::ROWS as BLUR_ROWS;
 
 nstage::panic_handler!();
 

@@ -13,7 +13,7 @@ use nstage::{Block, Entry, Launch, Uniform};
 const REACH: u32 = 2;
 
 /// Rows of results in a patch: more means fewer rows read twice, fewer means more blocks at work.
-const ROWS: u32 = 64;
+pub const ROWS: u32 = 64;
 
 /// The kernel for a ring of `STAGES` stages run by schedule `H` over mechanism `M`.
 pub(crate) struct Blur<H, M, const STAGES: usize>(PhantomData<(H, M)>);

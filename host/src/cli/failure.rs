@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use crate::device::{DeviceError, GeometryError, OtherKernel, SelectError};
 use crate::io::{InputError, OutputError};
 use crate::ptx::PtxError;
+use crate::workload::{UnknownKernel, Unsuitable};
 
 /// Why a command stops. Each kind has its exit code.
 #[derive(Debug)]
@@ -52,6 +53,12 @@ fn print_error(message: &str) {
     let _ = writeln!(std::io::stderr(), "error: {}", words.join(" "));
 }
 
+/// Something the user should know that stops nothing.
+pub(super) fn notice(message: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "notice: {message}");
+}
+
 impl From<std::io::Error> for Failure {
     /// For writes to standard output, the only bare input and output of a command.
     fn from(error: std::io::Error) -> Self {
@@ -88,5 +95,7 @@ usage!(
     SelectError,
     InputError,
     OutputError,
-    PtxError
+    PtxError,
+    UnknownKernel,
+    Unsuitable,
 );

@@ -1,8 +1,14 @@
 //! The program `nstage`: its commands, their flags and how they end.
 
+mod check;
 mod devices;
 mod failure;
 mod out;
+mod progress;
+mod run;
+mod selftest;
+mod table;
+mod values;
 
 use std::process::ExitCode;
 
@@ -10,6 +16,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub use failure::Failure;
+use failure::notice;
 
 /// Runs, verifies and checks N-stage asynchronous-copy kernels.
 #[derive(Debug, Parser)]
@@ -24,14 +31,20 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Arguments),
+    Check(check::Arguments),
     Devices(devices::Arguments),
+    Selftest(selftest::Arguments),
 }
 
 /// Runs the program on the process's arguments.
 pub fn main() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(cli) => match cli.command {
+            Command::Run(arguments) => run::run(&arguments),
+            Command::Check(arguments) => check::run(&arguments),
             Command::Devices(arguments) => devices::run(&arguments),
+            Command::Selftest(arguments) => selftest::run(&arguments),
         },
         Err(error) => explain(&error),
     };
@@ -48,7 +61,13 @@ fn explain(error: &clap::Error) -> Result<(), Failure> {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Failure::Usage(
             "no command given; nstage --help lists them".to_owned(),
         )),
-        _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
+        kind => {
+            let mut message = one_line(&error.render().to_string());
+            if kind == ErrorKind::InvalidSubcommand && !message.contains("; ") {
+                message += "; nstage --help lists the commands";
+            }
+            Err(Failure::Usage(message))
+        }
     }
 }
 

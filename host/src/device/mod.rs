@@ -2,14 +2,18 @@
 //!
 //! Whoever runs a kernel allocates [`Buffer`]s, proves a launch with [`Prepared::new`] against the device's [`Limits`], and launches it; it never asks which device it has.
 
+mod choose;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod geometry;
 pub mod prepared;
 pub mod select;
 pub mod simulator;
 
-pub use geometry::{Geometry, GeometryError, Limits, Wish};
+pub use choose::{Chosen, choose};
+pub use geometry::{Geometry, GeometryError, Grid, Limits, Shaped, Wish};
 pub use prepared::{OtherKernel, Prepared};
 pub use select::{Request, SelectError};
 
@@ -50,6 +54,13 @@ pub struct Description {
     pub capability: u32,
     /// Further facts, for the list of devices.
     pub facts: String,
+}
+
+impl Description {
+    /// Whether it is the simulator.
+    pub fn is_simulator(&self) -> bool {
+        self.id == simulator::ID
+    }
 }
 
 impl fmt::Display for Description {
@@ -225,6 +236,21 @@ fn check_buffer(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_is_refused_after_its_release_and_beyond_its_end() {
+        let mut device = fake::Fake::new(|_, _| ());
+        let buffer = device.allocate(8).unwrap();
+        device.upload(&buffer, 4, &[1; 4]).unwrap();
+        let message = device.upload(&buffer, 5, &[1; 4]).unwrap_err().to_string();
+        assert_eq!(message, "fake: 9 B do not fit a buffer of 8 B");
+        device.release();
+        let message = device
+            .download(&buffer, &mut [0; 8])
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("used after its release"), "{message}");
+    }
 
     #[test]
     fn the_median_is_the_middle() {

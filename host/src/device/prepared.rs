@@ -1,6 +1,6 @@
 //! Launches that have been proven.
 
-use nstage::catalogue::{KernelArgs, Variant};
+use nstage::catalogue::{Kernel, KernelArgs, Variant};
 
 use super::geometry::Geometry;
 
@@ -10,6 +10,16 @@ use super::geometry::Geometry;
 pub struct OtherKernel {
     entry: &'static str,
     kernel: &'static str,
+}
+
+impl OtherKernel {
+    /// The geometry is one of a kernel that whoever has the arguments does not know.
+    pub fn of(geometry: &Geometry, known: &Kernel) -> Self {
+        Self {
+            entry: geometry.shape().variant.entry,
+            kernel: known.name,
+        }
+    }
 }
 
 /// An entry, its geometry and its arguments, checked against each other and against a device.
@@ -26,10 +36,7 @@ impl Prepared {
     pub fn new<A: KernelArgs>(geometry: Geometry, args: &A) -> Result<Self, OtherKernel> {
         let (kernel, entry) = (A::kernel(), geometry.shape().variant.entry);
         if !kernel.variants.iter().any(|own| own.entry == entry) {
-            return Err(OtherKernel {
-                entry,
-                kernel: kernel.name,
-            });
+            return Err(OtherKernel::of(&geometry, kernel));
         }
         let mut params = Vec::with_capacity(kernel.params.len());
         args.visit(&mut |_, bytes| params.push(bytes.to_vec()));

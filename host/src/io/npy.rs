@@ -1,9 +1,10 @@
 //! `.npy` arrays: any float or integer type in, `f32` out.
 
 use std::io::{BufReader, Cursor, Read, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, WriterBuilder};
+use npyz::{AutoSerialize, DType, Endianness, NpyHeader, Order, TypeChar, WriterBuilder};
 use rayon::prelude::*;
 
 use super::{Array, InputError, Loaded, open, shape_text, unreadable};
@@ -14,8 +15,64 @@ const MOST_ELEMENTS: u64 = i32::MAX as u64;
 /// numpy itself reads no longer header; ours has a few dozen characters.
 const LONGEST_HEADER: u64 = 10_000;
 
+/// A number as a file holds it, without loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Of an integer type.
+    Integer(i128),
+    /// Of a floating-point type.
+    Float(f64),
+}
+
 /// Reads a `.npy` file of one or two dimensions in C order.
 pub fn read(path: &Path) -> Result<Loaded, InputError> {
+    let raw = read_raw(path, 1..=2)?;
+    let notices = (!raw.scalar.is_f32())
+        .then(|| {
+            format!(
+                "{}: {} converted to float32",
+                path.display(),
+                raw.scalar.name()
+            )
+        })
+        .into_iter()
+        .collect();
+    let values = raw.map(|number| match number {
+        Number::Integer(value) => value as f32,
+        Number::Float(value) => value as f32,
+    });
+    Ok(Loaded {
+        array: Array {
+            shape: raw.shape,
+            values,
+            image_bits: None,
+        },
+        notices,
+    })
+}
+
+/// Reads the numbers of a `.npy` file in C order, whatever its shape.
+pub fn read_numbers(path: &Path) -> Result<Vec<Number>, InputError> {
+    Ok(read_raw(path, 0..=usize::MAX)?.map(|number| number))
+}
+
+/// A file's elements, not yet converted.
+struct Raw {
+    scalar: Scalar,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Raw {
+    fn map<T: Send>(&self, convert: impl Fn(Number) -> T + Sync) -> Vec<T> {
+        let elements = self.bytes.par_chunks_exact(self.scalar.bytes);
+        elements
+            .map(|bytes| convert(self.scalar.number(bytes)))
+            .collect()
+    }
+}
+
+fn read_raw(path: &Path, dimensions: RangeInclusive<usize>) -> Result<Raw, InputError> {
     let (file, length) = open(path)?;
     let mut reader = BufReader::new(file);
     let (header, header_length) = read_header(path, &mut reader)?;
@@ -24,7 +81,7 @@ pub fn read(path: &Path) -> Result<Loaded, InputError> {
         dtype: dtype_name(&header.dtype()),
     })?;
     let shape = header.shape();
-    if !(1..=2).contains(&shape.len()) {
+    if !dimensions.contains(&shape.len()) {
         return Err(InputError::Dimensions {
             path: path.into(),
             dimensions: shape.len(),
@@ -59,21 +116,10 @@ pub fn read(path: &Path) -> Result<Loaded, InputError> {
     reader
         .read_exact(&mut bytes)
         .map_err(|source| unreadable(path, source))?;
-    let values = bytes
-        .par_chunks_exact(scalar.bytes)
-        .map(|bytes| scalar.to_f32(bytes))
-        .collect();
-    let notices = (!scalar.is_f32())
-        .then(|| format!("{}: {} converted to float32", path.display(), scalar.name()))
-        .into_iter()
-        .collect();
-    Ok(Loaded {
-        array: Array {
-            shape: shape.iter().map(|&extent| extent as usize).collect(),
-            values,
-            image_bits: None,
-        },
-        notices,
+    Ok(Raw {
+        scalar,
+        shape: shape.iter().map(|&extent| extent as usize).collect(),
+        bytes,
     })
 }
 
@@ -189,8 +235,8 @@ impl Scalar {
         format!("{stem}{}", self.bytes * 8)
     }
 
-    /// One element, rounded to the nearest `f32`.
-    fn to_f32(self, bytes: &[u8]) -> f32 {
+    /// One element.
+    fn number(self, bytes: &[u8]) -> Number {
         let mut word = [0; 8];
         let word_part = &mut word[..self.bytes];
         word_part.copy_from_slice(bytes);
@@ -201,11 +247,11 @@ impl Scalar {
         // Moves the sign bit to the top, from where the shift back copies it.
         let unused = 64 - 8 * self.bytes as u32;
         match (self.kind, self.bytes) {
-            (TypeChar::Int, _) => ((word << unused) as i64 >> unused) as f32,
-            (TypeChar::Uint, _) => word as f32,
-            (_, 2) => half::f16::from_bits(word as u16).to_f32(),
-            (_, 4) => f32::from_bits(word as u32),
-            _ => f64::from_bits(word) as f32,
+            (TypeChar::Int, _) => Number::Integer(((word << unused) as i64 >> unused).into()),
+            (TypeChar::Uint, _) => Number::Integer(word.into()),
+            (_, 2) => Number::Float(half::f16::from_bits(word as u16).to_f64()),
+            (_, 4) => Number::Float(f32::from_bits(word as u32).into()),
+            _ => Number::Float(f64::from_bits(word)),
         }
     }
 }
@@ -229,15 +275,19 @@ fn dtype_name(dtype: &DType) -> String {
     }
 }
 
-/// Writes an array as float32 in C order.
-pub fn write(array: &Array, sink: impl Write) -> std::io::Result<()> {
-    let shape: Vec<u64> = array.shape.iter().map(|&extent| extent as u64).collect();
+/// Writes numbers in C order, as the type that they have in memory.
+pub fn write<T: AutoSerialize + Copy>(
+    shape: &[usize],
+    values: &[T],
+    sink: impl Write,
+) -> std::io::Result<()> {
+    let shape: Vec<u64> = shape.iter().map(|&extent| extent as u64).collect();
     let mut writer = npyz::WriteOptions::new()
         .default_dtype()
         .shape(&shape)
         .writer(sink)
         .begin_nd()?;
-    writer.extend(array.values.iter().copied())?;
+    writer.extend(values.iter().copied())?;
     writer.finish()
 }
 
@@ -395,7 +445,7 @@ mod tests {
             image_bits: None,
         };
         let file = tempfile::NamedTempFile::new().unwrap();
-        write(&array, file.as_file()).unwrap();
+        write(&array.shape, &array.values, file.as_file()).unwrap();
         assert_eq!(read(file.path()).unwrap().array, array);
     }
 }

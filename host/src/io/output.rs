@@ -91,7 +91,9 @@ impl Output {
                     .open(&destination)
                     .map_err(unwritable)?,
             ),
-            existing => beside(destination, existing.ok().as_ref()).map_err(unwritable)?,
+            // The kind alone: the error's own text names the temporary file.
+            existing => beside(destination, existing.ok().as_ref())
+                .map_err(|error| unwritable(error.kind().into()))?,
         };
         Ok(Self {
             path: path.into(),
@@ -118,23 +120,32 @@ impl Output {
 
     /// Writes the array and puts the file in its place.
     pub fn write(self, array: &Array) -> Result<(), OutputError> {
-        let Self { path, format, sink } = self;
+        let format = self.format;
+        self.write_with(|sink| match format {
+            Format::Npy => npy::write(&array.shape, &array.values, sink),
+            Format::Png => png::write(array, sink),
+        })
+    }
+
+    /// Has `encode` write the file and puts it in its place.
+    pub fn write_with(
+        self,
+        encode: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<(), OutputError> {
+        let Self { path, sink, .. } = self;
         let unwritable = |source| OutputError::Unwritable { path, source };
-        let encode = |file: &File| -> std::io::Result<()> {
+        let fill = |file: &File| -> std::io::Result<()> {
             let mut sink = BufWriter::new(file);
-            match format {
-                Format::Npy => npy::write(array, &mut sink)?,
-                Format::Png => png::write(array, &mut sink)?,
-            }
+            encode(&mut sink)?;
             sink.flush()
         };
         match sink {
-            Sink::Direct(file) => encode(&file).map_err(unwritable),
+            Sink::Direct(file) => fill(&file).map_err(unwritable),
             Sink::Beside {
                 file,
                 temporary,
                 destination,
-            } => encode(&file)
+            } => fill(&file)
                 .and_then(|()| temporary.persist(destination).map_err(|error| error.error))
                 .map_err(unwritable),
         }

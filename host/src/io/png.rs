@@ -76,7 +76,7 @@ fn luma(image: &DynamicImage) -> (Vec<f32>, u8) {
 }
 
 /// Writes a two-dimensional array as a grey image, rounded to the nearest sample and clamped to 0..1; NaN becomes 0.
-pub fn write(array: &Array, mut sink: impl Write) -> std::io::Result<()> {
+pub fn write(array: &Array, sink: &mut dyn Write) -> std::io::Result<()> {
     let &[height, width] = array.shape.as_slice() else {
         return Err(std::io::Error::other(format!(
             "an image has 2 dimensions, this array has {}",

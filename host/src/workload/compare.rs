@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 16;
 pub struct Expected {
     /// The reference, computed in `f64`.
     pub value: f64,
-    /// The largest error that the kernel's arithmetic can make.
+    /// The largest error that the kernel's arithmetic can make; infinite where it may overflow on the way, so that nothing can be said.
     pub bound: f64,
 }
 
@@ -45,6 +45,14 @@ pub trait Layout: Sync {
     fn blocks(&self) -> u64;
     /// Depth of the ring; 0 without one.
     fn stages(&self) -> u32;
+    /// Whether some block went through more than one stage, so that a stage can be told from the others.
+    fn several_stages(&self) -> bool {
+        self.stages() > 1 && self.tiles() > self.blocks()
+    }
+    /// What an element is, for messages.
+    fn elements_are(&self) -> &'static str {
+        "elements"
+    }
 }
 
 /// The outcome of a comparison.
@@ -65,6 +73,8 @@ pub struct Mismatch {
     pub count: usize,
     /// Elements compared.
     pub of: usize,
+    /// What an element is.
+    pub elements_are: &'static str,
     /// The first wrong one.
     pub index: usize,
     /// What it is.
@@ -92,7 +102,7 @@ pub struct Pattern {
     pub block: Option<u64>,
     /// Only elements of this thread of each block are wrong, although others ran.
     pub thread: Option<u32>,
-    /// Only the ragged last tile is wrong.
+    /// Only tiles that are not whole, at the end of the data, are wrong.
     pub tail: bool,
     /// The wrong elements still hold the poison: nobody wrote them.
     pub unwritten: bool,
@@ -104,7 +114,7 @@ impl fmt::Display for Pattern {
         if self.everything {
             facts.push("every element".to_owned());
         } else if self.tail {
-            facts.push("only the ragged last tile (tail)".to_owned());
+            facts.push("only ragged tiles (tail)".to_owned());
         } else if self.whole_tiles {
             facts.push("whole tiles".to_owned());
         }
@@ -132,6 +142,7 @@ impl fmt::Display for Mismatch {
         let Self {
             count,
             of,
+            elements_are,
             index,
             got,
             expected,
@@ -141,7 +152,7 @@ impl fmt::Display for Mismatch {
         } = self;
         write!(
             f,
-            "{count} of {of} elements wrong; first at index {index}: got {got:e}, expected {:e} ± {:.1e}; tile {}, block {}",
+            "{count} of {of} {elements_are} wrong; first at index {index}: got {got:e}, expected {:.8e} ± {:.1e}; tile {}, block {}",
             expected.value, expected.bound, place.tile, place.block
         )?;
         if let Some(stage) = place.stage {
@@ -155,11 +166,14 @@ impl fmt::Display for Mismatch {
 }
 
 /// The smallest magnitude that rounds to an infinite `f32`: halfway between the largest one and 2¹²⁸.
-const OVERFLOW: f64 = f32::MAX as f64 + (1_u128 << 103) as f64;
+pub const OVERFLOW: f64 = f32::MAX as f64 + (1_u128 << 103) as f64;
 
 /// Whether `got` is what was expected: within the bound, the same infinity, or NaN for NaN.
 pub fn matches(got: f32, expected: Expected) -> bool {
     let Expected { value, bound } = expected;
+    if bound == f64::INFINITY {
+        return true;
+    }
     if value.is_nan() || got.is_nan() {
         return value.is_nan() && got.is_nan();
     }
@@ -187,6 +201,7 @@ pub fn compare(
     let mismatch = summary.first.map(|index| Mismatch {
         count: summary.wrong,
         of: got.len(),
+        elements_are: layout.elements_are(),
         index,
         got: got[index],
         expected: expected(index),
@@ -291,8 +306,7 @@ fn pattern(
         thread.add(place.thread);
         unwritten &= value.to_bits() == poison;
     }
-    let last = layout.tiles().saturating_sub(1);
-    let ragged = layout.elements_of(last) < layout.tile_elements();
+    let ragged = |tile| layout.elements_of(tile) < layout.tile_elements();
     let wrong_tiles = || {
         let tiles = wrong_of_tile.iter().zip(0_u64..);
         tiles.filter(|&(&count, _)| count > 0)
@@ -300,13 +314,10 @@ fn pattern(
     Pattern {
         everything: wrong == got.len(),
         whole_tiles: wrong_tiles().all(|(&count, tile)| count == layout.elements_of(tile)),
-        // Where every block made one tile, every tile was in the first stage, and that says nothing.
-        stage: stage
-            .one()
-            .filter(|_| layout.stages() > 1 && layout.tiles() > layout.blocks()),
+        stage: stage.one().filter(|_| layout.several_stages()),
         block: block.one().filter(|_| layout.blocks() > 1),
         thread: thread.one().filter(|_| wrong > 1),
-        tail: ragged && layout.tiles() > 1 && wrong_tiles().all(|(_, tile)| tile == last),
+        tail: wrong < got.len() && wrong_tiles().all(|(_, tile)| ragged(tile)),
         unwritten,
     }
 }
@@ -362,11 +373,11 @@ mod tests {
             (|i| i / 16 % 3 == 1, "whole tiles, all in stage 1"),
             (
                 |i| i >= 96,
-                "only the ragged last tile (tail), all in stage 0, all in block 0",
+                "only ragged tiles (tail), all in stage 0, all in block 0",
             ),
             (
                 |i| i == 98,
-                "only the ragged last tile (tail), all in stage 0, all in block 0",
+                "only ragged tiles (tail), all in stage 0, all in block 0",
             ),
             (|i| i % 8 == 5, "all of thread 2"),
             (|i| i / 8 % 2 == 1, "whole tiles, all in block 1"),
@@ -415,7 +426,8 @@ mod tests {
             (nan, 1.0, 1e9, false),
             (inf, f64::INFINITY, 0.0, true),
             (-inf, f64::INFINITY, 0.0, false),
-            (f32::MAX, f64::INFINITY, f64::INFINITY, false),
+            (f32::MAX, f64::INFINITY, 1e300, false),
+            (nan, 1.0, f64::INFINITY, true),
             (inf, 1e39, 0.0, true),
             (-inf, 1e39, 0.0, false),
             (inf, f64::from(f32::MAX), 0.0, false),

@@ -1,0 +1,258 @@
+//! What `check` prints.
+
+use nstage_sim::{Finding, Outcome, Party, Severity, Verdict};
+use serde::Serialize;
+
+/// One line of JSON for a file.
+#[derive(Debug, Serialize)]
+pub(super) struct Report<'a> {
+    file: &'a str,
+    entry: &'a str,
+    outcome: String,
+    /// What ended the run early, or how the kernel ended itself; null where neither happened.
+    reason: Option<&'a str>,
+    findings: Vec<FindingLine<'a>>,
+    /// Executed instructions whose results are only within the ISA's error bounds.
+    approximate: &'a [String],
+    /// What the kernel printed.
+    printed: &'a str,
+    warp_instructions: u64,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct FindingLine<'a> {
+    class: &'static str,
+    name: &'static str,
+    severity: String,
+    certain: bool,
+    count: u64,
+    message: &'a str,
+    space: &'static str,
+    bytes: [u64; 2],
+    parties: Vec<PartyLine<'a>>,
+    notes: &'a [String],
+    remedy: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct PartyLine<'a> {
+    what: &'a str,
+    line: u32,
+    source: Option<String>,
+    thread: [u32; 3],
+    block: [u32; 3],
+}
+
+impl<'a> Report<'a> {
+    /// The outcome of running `entry` of `file`.
+    pub(super) fn new(file: &'a str, entry: &'a str, outcome: &'a Outcome) -> Self {
+        Self {
+            file,
+            entry,
+            outcome: outcome.verdict().to_string(),
+            reason: reason(outcome),
+            findings: outcome.findings.iter().map(FindingLine::new).collect(),
+            approximate: &outcome.approximate,
+            printed: &outcome.printed,
+            warp_instructions: outcome.warp_instructions,
+            seconds: outcome.seconds,
+        }
+    }
+}
+
+impl<'a> FindingLine<'a> {
+    fn new(finding: &'a Finding) -> Self {
+        Self {
+            class: finding.class.code(),
+            name: finding.class.name(),
+            severity: finding.severity.to_string(),
+            certain: finding.certain,
+            count: finding.count,
+            message: &finding.message,
+            space: finding.space,
+            bytes: [finding.bytes.start, finding.bytes.end],
+            parties: finding.parties.iter().map(PartyLine::new).collect(),
+            notes: &finding.notes,
+            remedy: &finding.remedy,
+        }
+    }
+}
+
+impl<'a> PartyLine<'a> {
+    fn new(party: &'a Party) -> Self {
+        Self {
+            what: &party.what,
+            line: party.line,
+            source: source_text(party),
+            thread: party.thread,
+            block: party.block,
+        }
+    }
+}
+
+fn source_text(party: &Party) -> Option<String> {
+    let (file, line) = party.source.as_ref()?;
+    Some(format!("{file}:{line}"))
+}
+
+/// Why the run ended before its end, if it did.
+fn reason(outcome: &Outcome) -> Option<&str> {
+    match (&outcome.trap, &outcome.incomplete) {
+        (Some(trap), _) => Some(&trap.message),
+        (None, Some(incomplete)) => Some(&incomplete.message),
+        (None, None) => None,
+    }
+}
+
+/// Whether the check passes: nothing wrong, and with `strict` nothing to advise either.
+pub(super) fn passes(outcome: &Outcome, strict: bool) -> bool {
+    outcome.verdict() == Verdict::Clean && (!strict || outcome.findings.is_empty())
+}
+
+/// The report for people.
+pub(super) fn text(file: &str, entry: &str, outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for finding in &outcome.findings {
+        text += &finding_text(file, finding);
+        text.push('\n');
+    }
+    let party_text = |party: &Party| place_text(file, party, None);
+    if let Some(trap) = &outcome.trap {
+        text += &format!("trap: {}\n{}\n", trap.message, party_text(&trap.party));
+    }
+    if let Some(incomplete) = &outcome.incomplete {
+        text += &format!(
+            "incomplete: {}; this is no statement about the kernel\n",
+            incomplete.message
+        );
+        if let Some(party) = &incomplete.party {
+            text += &party_text(party);
+        }
+        text.push('\n');
+    }
+    if !outcome.printed.is_empty() {
+        text += "the kernel printed:\n";
+        for line in outcome.printed.lines() {
+            text += &format!("  {line}\n");
+        }
+    }
+    if !outcome.approximate.is_empty() {
+        text += &format!(
+            "note: results of {} are within the ISA's error bounds, not the hardware's bits\n",
+            outcome.approximate.join(", ")
+        );
+    }
+    let count = |severity| {
+        outcome
+            .findings
+            .iter()
+            .filter(|f| f.severity == severity)
+            .count()
+    };
+    let (errors, advisories) = (count(Severity::Error), count(Severity::Advisory));
+    text += &format!(
+        "{file}: {entry}: {}, {} and {}, {} warp instructions in {:.2} s\n",
+        outcome.verdict(),
+        counted(errors, "error", "errors"),
+        counted(advisories, "advisory", "advisories"),
+        outcome.warp_instructions,
+        outcome.seconds
+    );
+    text
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {several}"),
+    }
+}
+
+fn finding_text(file: &str, finding: &Finding) -> String {
+    let (code, name) = (finding.class.code(), finding.class.name());
+    // An advisory has no number of its own: its name says it once.
+    let class = if code == name {
+        name.to_owned()
+    } else {
+        format!("{code} {name}")
+    };
+    let mut text = format!("{}[{class}]: {}\n", finding.severity, finding.message);
+    for (party, number) in finding.parties.iter().zip(1..) {
+        text += &place_text(file, party, Some(number));
+        text.push('\n');
+    }
+    for note in &finding.notes {
+        text += &format!("  = note: {note}\n");
+    }
+    if !finding.certain {
+        text += "  = note: conservative: the rule may be stricter than the hardware\n";
+    }
+    if finding.count > 1 {
+        text += &format!("  = note: seen {} times\n", finding.count);
+    }
+    text += &format!("  = help: {}\n", finding.remedy);
+    text
+}
+
+fn place_text(file: &str, party: &Party, number: Option<u32>) -> String {
+    let number = number.map_or_else(String::new, |number| format!("({number}) "));
+    let at = if party.line > 0 {
+        format!("{file}:{}", party.line)
+    } else {
+        file.to_owned()
+    };
+    let source = source_text(party).map_or_else(String::new, |source| format!(", {source}"));
+    format!(
+        "  --> {at}: {number}{}, thread {} of block {}{source}",
+        party.what,
+        index_text(party.thread),
+        index_text(party.block)
+    )
+}
+
+fn index_text([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
+}
+
+/// The PTX with each finding as comments below the lines of its parties; it still parses.
+pub(super) fn annotated(ptx: &str, outcome: &Outcome) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    for (line, number) in ptx.lines().zip(1_u32..) {
+        text += line;
+        text.push('\n');
+        for finding in &outcome.findings {
+            for (party, index) in finding.parties.iter().zip(1..) {
+                if party.line == number {
+                    text += &format!(
+                        "// ^ {}[{}] ({index}) {}: {}; {}\n",
+                        finding.severity,
+                        finding.class.code(),
+                        party.what,
+                        one_line(&finding.message),
+                        one_line(&finding.remedy)
+                    );
+                }
+            }
+        }
+        let trap = outcome
+            .trap
+            .as_ref()
+            .filter(|trap| trap.party.line == number);
+        if let Some(trap) = trap {
+            text += &format!("// ^ trap: {}\n", one_line(&trap.message));
+        }
+        let incomplete = outcome.incomplete.as_ref();
+        let here =
+            incomplete.filter(|i| i.party.as_ref().is_some_and(|party| party.line == number));
+        if let Some(incomplete) = here {
+            text += &format!("// ^ incomplete: {}\n", one_line(&incomplete.message));
+        }
+    }
+    text
+}
+
+/// A message on one line, so that all of it stays in its comment.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

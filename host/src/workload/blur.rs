@@ -1,0 +1,379 @@
+//! A 5 × 5 Gaussian blur: `blur`, the outer product of [1 4 6 4 1] / 16 with itself, with the nearest element for one beyond an edge.
+//!
+//! Each result passes through ten rounded operations at most: five along its rows, five down its columns, and a division by 256 that is exact.
+//! All weights are positive, so the error is at most 10 · ε · Σ w|x| to first order, with ε half a unit in the last place; one operation more covers the higher orders.
+
+use nstage::catalogue::Kernel;
+use nstage::{GlobalMut, GlobalPtr};
+use nstage_kernels::{BLUR_ROWS, blur};
+use rayon::prelude::*;
+
+use super::compare::{self, Expected, Layout, OVERFLOW, Place};
+use super::job::JobError;
+use super::{Comparison, Host, Problem, Unsuitable, Workload, floats_of, input};
+use crate::device::{Geometry, Limits, Prepared, Shaped};
+use crate::io::{Array, shape_text};
+
+const WEIGHTS: [f64; 5] = [1.0, 4.0, 6.0, 4.0, 1.0];
+
+/// The weights' sum, which the kernel divides by at the end, so that sums on the way are larger by it.
+const SCALE: f64 = 256.0;
+
+/// Rounded operations on the longest path, and one more.
+const OPERATIONS: f64 = 11.0;
+
+/// Half a unit in the last place, relative.
+const HALF_ULP: f64 = f32::EPSILON as f64 / 2.0;
+
+/// The smallest positive `f32`: operations on subnormals round by up to half of it each.
+const SUBNORMAL: f64 = f64::from_bits((1023 - 149) << 52);
+
+/// Rows of a patch.
+const ROWS: usize = BLUR_ROWS as usize;
+
+/// Elements that a thread owns in a row.
+const LANES: usize = 4;
+
+/// The workload.
+pub(super) struct Blur;
+
+impl Workload for Blur {
+    fn kernels(&self) -> &'static [&'static Kernel] {
+        static KERNELS: &[&Kernel] = &[&blur::KERNEL];
+        KERNELS
+    }
+
+    fn default_elements(&self, host: Host) -> u64 {
+        match host {
+            Host::Simulator => 301 * 333,
+            Host::Gpu => 1 << 26,
+        }
+    }
+
+    /// An image that is about as wide as high.
+    fn generate(&self, elements: u64, seed: u64) -> Box<dyn Problem> {
+        let width = elements.isqrt().max(1);
+        generated((elements / width) as usize, width as usize, seed)
+    }
+
+    fn take(&self, array: Array) -> Result<Box<dyn Problem>, Unsuitable> {
+        if array.shape.len() != 2 {
+            return Err(Unsuitable {
+                kernel: blur::KERNEL.name,
+                wanted: "an image, which has 2 dimensions",
+                shape: array.shape_text(),
+            });
+        }
+        Ok(Box::new(Blurring::new(array)))
+    }
+
+    /// Images that are empty, a dot, a line, narrower than the filter, and around a strip's width and a patch's height.
+    fn self_test(&self, shape: &Shaped, thorough: bool) -> Vec<Box<dyn Problem>> {
+        let strip = shape.tile() as usize;
+        let mut shapes = vec![
+            (0, 0),
+            (0, 7),
+            (1, 1),
+            (1, 13),
+            (13, 1),
+            (2, 3),
+            (5, 5),
+            (3, strip - 1),
+            (4, strip),
+            (6, strip + 1),
+            (ROWS - 1, 7),
+            (ROWS + 1, strip + 4),
+        ];
+        if thorough {
+            shapes.extend([(2 * ROWS + 3, 3 * strip + 5), (1023, 1025)]);
+        }
+        let mut problems: Vec<Box<dyn Problem>> = shapes
+            .iter()
+            .map(|&(height, width)| generated(height, width, (height + width) as u64))
+            .collect();
+        let mut special = input::floats(29 * 31, 3);
+        input::sprinkle(&mut special, 3);
+        problems.push(Box::new(Blurring::new(image(29, 31, special))));
+        problems
+    }
+}
+
+fn image(height: usize, width: usize, values: Vec<f32>) -> Array {
+    Array {
+        shape: vec![height, width],
+        values,
+        image_bits: None,
+    }
+}
+
+fn generated(height: usize, width: usize, seed: u64) -> Box<dyn Problem> {
+    let values = input::floats(height * width, seed);
+    Box::new(Blurring::new(image(height, width, values)))
+}
+
+struct Blurring {
+    x: Array,
+    height: usize,
+    width: usize,
+    /// The blurred image.
+    values: Vec<f64>,
+    /// The blurred image of magnitudes, which the bound is a multiple of.
+    magnitudes: Vec<f64>,
+}
+
+impl Blurring {
+    fn new(x: Array) -> Self {
+        let (height, width) = (x.shape[0], x.shape[1]);
+        let values = blurred(&x.values, height, width, f64::from);
+        let magnitudes = blurred(&x.values, height, width, |value| f64::from(value.abs()));
+        Self {
+            x,
+            height,
+            width,
+            values,
+            magnitudes,
+        }
+    }
+
+    fn expected(&self, index: usize) -> Expected {
+        let magnitude = self.magnitudes[index];
+        let may_overflow = magnitude.is_finite() && SCALE * magnitude >= OVERFLOW;
+        Expected {
+            value: self.values[index],
+            bound: if may_overflow {
+                f64::INFINITY
+            } else {
+                OPERATIONS * (HALF_ULP * magnitude + SUBNORMAL)
+            },
+        }
+    }
+}
+
+/// The filter in `f64`, along the rows and then down the columns.
+fn blurred(x: &[f32], height: usize, width: usize, value: impl Fn(f32) -> f64 + Sync) -> Vec<f64> {
+    if x.is_empty() {
+        return Vec::new();
+    }
+    let filter = |at: &dyn Fn(usize) -> f64, center: usize, extent: usize| {
+        let taps = WEIGHTS.iter().enumerate();
+        // A tap lies two before to two after the center, clamped to the edges.
+        let sum: f64 = taps
+            .map(|(tap, weight)| weight * at((center + tap).saturating_sub(2).min(extent - 1)))
+            .sum();
+        sum / 16.0
+    };
+    let rows: Vec<f64> = x
+        .par_chunks(width)
+        .flat_map_iter(|row| {
+            (0..width)
+                .map(|column| filter(&|at| value(row[at]), column, width))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    (0..height)
+        .into_par_iter()
+        .flat_map_iter(|row| {
+            let rows = &rows;
+            (0..width)
+                .map(|column| filter(&|at| rows[at * width + column], row, height))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+impl Problem for Blurring {
+    fn elements(&self) -> u64 {
+        self.x.values.len() as u64
+    }
+
+    fn title(&self) -> String {
+        shape_text(&[self.height, self.width])
+    }
+
+    fn tiles(&self, shape: &Shaped) -> u64 {
+        if self.x.values.is_empty() {
+            return 0;
+        }
+        let strips = self.width.div_ceil(shape.tile() as usize);
+        (strips * self.height.div_ceil(ROWS)) as u64
+    }
+
+    fn inputs(&self) -> Vec<&[u8]> {
+        vec![bytemuck::cast_slice(&self.x.values)]
+    }
+
+    fn outputs(&self, _: &Geometry) -> Vec<u64> {
+        vec![4 * self.elements()]
+    }
+
+    fn launches(
+        &self,
+        geometry: &Geometry,
+        _: &Limits,
+        inputs: &[u64],
+        outputs: &[u64],
+    ) -> Result<Vec<Prepared>, JobError> {
+        let args = blur::Args {
+            y: GlobalMut::new(outputs[0]),
+            x: GlobalPtr::new(inputs[0]),
+            width: self.width as u32,
+            height: self.height as u32,
+        };
+        Ok(vec![Prepared::new(*geometry, &args)?])
+    }
+
+    fn verify(&self, geometry: &Geometry, outputs: &[&[u8]]) -> Comparison {
+        let layout = Patches {
+            width: self.width.max(1),
+            strip: geometry.tile().max(1) as usize,
+            patches: self.tiles(geometry.shape()),
+            blocks: geometry.blocks().into(),
+            stages: geometry.shape().variant.stages(),
+        };
+        compare::compare(
+            &floats_of(outputs[0]),
+            &|index| self.expected(index),
+            &layout,
+        )
+    }
+
+    fn output_shape(&self) -> Vec<usize> {
+        self.x.shape.clone()
+    }
+
+    fn output(&self, outputs: &[&[u8]]) -> Array {
+        Array {
+            values: floats_of(outputs[0]).into_owned(),
+            ..self.x.clone()
+        }
+    }
+
+    fn traffic(&self) -> u64 {
+        8 * self.elements()
+    }
+}
+
+/// A plane cut into patches, which are dealt to the blocks in turn; what a stage holds is one row of a patch.
+struct Patches {
+    width: usize,
+    strip: usize,
+    patches: u64,
+    blocks: u64,
+    stages: u32,
+}
+
+impl Patches {
+    fn strips(&self) -> usize {
+        self.width.div_ceil(self.strip)
+    }
+}
+
+impl Layout for Patches {
+    fn tile_elements(&self) -> usize {
+        self.strip
+    }
+
+    fn place(&self, index: usize) -> Place {
+        let (row, column) = (index / self.width, index % self.width);
+        let patch = (row / ROWS * self.strips() + column / self.strip) as u64;
+        let inside = row % ROWS;
+        // A result is complete with the row two below it, the fifth that its patch takes in for the first result.
+        let stage = (inside as u32 + 4).checked_rem(self.stages);
+        Place {
+            tile: patch * ROWS as u64 + inside as u64,
+            block: patch % self.blocks,
+            stage,
+            thread: Some((column % self.strip / LANES) as u32),
+        }
+    }
+
+    fn elements_of(&self, tile: u64) -> usize {
+        let strip = tile as usize / ROWS % self.strips();
+        self.strip.min(self.width - strip * self.strip)
+    }
+
+    fn tiles(&self) -> u64 {
+        self.patches * ROWS as u64
+    }
+
+    fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    fn stages(&self) -> u32 {
+        self.stages
+    }
+
+    fn several_stages(&self) -> bool {
+        self.stages > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dot_becomes_the_outer_product_of_the_weights() {
+        let mut x = vec![0.0; 49];
+        x[3 * 7 + 3] = 256.0;
+        let values = blurred(&x, 7, 7, f64::from);
+        for row in 0..7 {
+            for column in 0..7 {
+                let weight = |at: usize| {
+                    if (1..=5).contains(&at) {
+                        WEIGHTS[at - 1]
+                    } else {
+                        0.0
+                    }
+                };
+                assert_eq!(
+                    values[row * 7 + column],
+                    weight(row) * weight(column),
+                    "{row}, {column}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_edges_are_repeated_and_a_constant_stays() {
+        for (height, width) in [(1, 1), (1, 6), (6, 1), (2, 3), (9, 8)] {
+            let values = blurred(&vec![0.7; height * width], height, width, f64::from);
+            let expected = f64::from(0.7_f32);
+            assert!(
+                values.iter().all(|value| (value - expected).abs() < 1e-15),
+                "{height} × {width}"
+            );
+        }
+        // At the left edge of 1, 0, 0: taps 1 + 4 + 6 of 16 fall on the first element.
+        assert_eq!(blurred(&[16.0, 0.0, 0.0], 1, 3, f64::from)[0], 11.0);
+    }
+
+    #[test]
+    fn places_of_an_image_of_two_strips_and_two_patches_high() {
+        let layout = Patches {
+            width: 300,
+            strip: 256,
+            patches: 4,
+            blocks: 3,
+            stages: 4,
+        };
+        for (row, column, tile, block, stage, thread) in [
+            (0, 0, 0, 0, 0, 0),
+            (1, 9, 1, 0, 1, 2),
+            (0, 256, 64, 1, 0, 0),
+            (64, 299, 192, 0, 0, 10),
+        ] {
+            let place = layout.place(row * 300 + column);
+            let expected = Place {
+                tile,
+                block,
+                stage: Some(stage),
+                thread: Some(thread),
+            };
+            assert_eq!(place, expected, "{row}, {column}");
+        }
+        assert_eq!((layout.elements_of(0), layout.elements_of(64)), (256, 44));
+    }
+}
