@@ -28,6 +28,7 @@ mod error;
 mod finish;
 mod graph;
 mod inputs;
+mod session;
 mod shim;
 mod target;
 
