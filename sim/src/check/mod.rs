@@ -25,6 +25,7 @@ mod shadow;
 mod tally;
 mod threads;
 mod touch;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 pub use advice::advise;
 pub use block::{BlockMonitor, BlockReport};
 pub use policy::{Disputed, Level, Policy, PolicyError};
+pub use watch::Watcher;
 
 use crate::event::Pc;
 use crate::finding::Finding;

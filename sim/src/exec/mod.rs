@@ -13,6 +13,7 @@ mod warp;
 
 use std::time::Instant;
 
+use crate::check::{Policy, Watcher};
 use crate::event::{Monitor, Silent};
 use crate::finding::Finding;
 use crate::launch::{Incomplete, Launch, Options, Outcome};
@@ -44,7 +45,7 @@ impl Watch for Silent {
     }
 }
 
-/// Runs a launch to its end and tells what came of it.
+/// Runs a launch to its end and tells what came of it; the checker watches, with its default policy, unless the options say no.
 ///
 /// Never panics: a launch that does not fit the program ends as incomplete.
 pub fn run(
@@ -53,7 +54,12 @@ pub fn run(
     launch: &Launch,
     options: &Options,
 ) -> Outcome {
-    run_watched(program, memory, launch, options, Silent)
+    if options.check {
+        let watcher = Watcher::new(program, launch, Policy::default());
+        run_watched(program, memory, launch, options, watcher)
+    } else {
+        run_watched(program, memory, launch, options, Silent)
+    }
 }
 
 /// Runs a launch under a watch of the caller's.

@@ -1,0 +1,223 @@
+//! The case collection in `tests/cases`: every file has the outcome that its head names, whenever copies land.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nstage_sim::check::{Policy, Watcher};
+use nstage_sim::{
+    Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program, Severity, run_watched,
+};
+
+const LANDINGS: [Landing; 4] = [
+    Landing::Late,
+    Landing::Early,
+    Landing::Random(1),
+    Landing::Random(2),
+];
+
+/// Files with an instruction that the executor does not model. The number may only fall.
+const NOT_MODELLED: usize = 64;
+
+/// What a file says about itself.
+struct Head {
+    launch: Launch,
+    policy: Policy,
+    memory: GlobalMemory,
+    expected: String,
+}
+
+/// The flags of a `// nstage:` line; quotes keep blanks together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.trim().chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().expect("never empty").push(c),
+        }
+    }
+    words
+}
+
+fn extent(text: &str) -> Dim3 {
+    let numbers: Vec<u32> = text
+        .split(',')
+        .map(|n| n.parse().expect("an extent"))
+        .collect();
+    let at = |index: usize| numbers.get(index).copied().unwrap_or(1);
+    Dim3::new(at(0), at(1), at(2))
+}
+
+/// `u32=5`, or `f32[64]+4=ramp`: the parameter's bytes.
+fn argument(memory: &mut GlobalMemory, spec: &str) -> Vec<u8> {
+    let (place, value) = spec.split_once('=').expect("TYPE=VALUE");
+    let Some((ty, rest)) = place.split_once('[') else {
+        return value.parse::<u32>().expect("a u32").to_le_bytes().to_vec();
+    };
+    let (count, offset) = rest.split_once(']').expect("TYPE[COUNT]");
+    let count: u32 = count.parse().expect("a count");
+    let offset: u64 = offset
+        .strip_prefix('+')
+        .map_or(0, |bytes| bytes.parse().expect("bytes"));
+    let ramp: Vec<u8> = (0..count)
+        .flat_map(|i| match ty {
+            "f32" => (i as f32).to_le_bytes(),
+            _ => i.to_le_bytes(),
+        })
+        .collect();
+    let fill = match value {
+        "zero" => Fill::Zero,
+        "poison" => Fill::Poison,
+        "ramp" => Fill::Bytes(&ramp),
+        other => panic!("`{other}` is no fill that cases use"),
+    };
+    let pointer = memory.alloc(u64::from(count) * 4, fill).expect("memory");
+    pointer.offset(offset).0.to_le_bytes().to_vec()
+}
+
+fn head(text: &str) -> Head {
+    let mut head = Head {
+        launch: Launch::new(1, 1),
+        policy: Policy::default(),
+        memory: GlobalMemory::new(),
+        expected: String::new(),
+    };
+    for line in text.lines() {
+        if let Some(expected) = line.strip_prefix("// nstage-expect: ") {
+            head.expected = expected.to_owned();
+        } else if let Some(flags) = line.strip_prefix("// nstage: ") {
+            for pair in words(flags).chunks(2) {
+                let [flag, value] = pair else {
+                    panic!("a flag without a value in `{line}`");
+                };
+                match flag.as_str() {
+                    "--grid" => head.launch.grid = extent(value),
+                    "--block" => head.launch.block = extent(value),
+                    "--cluster" => head.launch.cluster = extent(value),
+                    "--dynamic-shared" => {
+                        head.launch.dynamic_shared = value.parse().expect("bytes")
+                    }
+                    "--arg" => {
+                        let bytes = argument(&mut head.memory, value);
+                        head.launch.params.push(bytes);
+                    }
+                    "--policy" => {
+                        let (name, level) = value.split_once('=').expect("NAME=LEVEL");
+                        head.policy.set(name, level).expect("a policy");
+                    }
+                    other => panic!("`{other}` is no flag that cases use"),
+                }
+            }
+        }
+    }
+    head
+}
+
+fn run_case(text: &str, landing: Landing) -> (String, Outcome) {
+    let module = nstage_ptx::parse(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let entry = module.entries().next().expect("an entry").name.clone();
+    let program = Program::compile(&module, &entry).unwrap_or_else(|error| panic!("{error}"));
+    let mut head = head(text);
+    let options = Options {
+        landing,
+        max_steps: Some(1 << 20),
+        ..Options::default()
+    };
+    let watcher = Watcher::new(&program, &head.launch, head.policy);
+    let outcome = run_watched(&program, &mut head.memory, &head.launch, &options, watcher);
+    (head.expected, outcome)
+}
+
+/// The names of the errors, in order.
+fn errors(outcome: &Outcome) -> Vec<&'static str> {
+    outcome
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| finding.class.name())
+        .collect()
+}
+
+fn is_expected(expected: &str, outcome: &Outcome) -> bool {
+    let verdict = outcome.verdict().to_string();
+    match expected.split_once(' ') {
+        None => verdict == expected,
+        Some((word, names)) => {
+            let found = errors(outcome);
+            verdict == word && names.split('|').any(|name| found.contains(&name))
+        }
+    }
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/cases")
+        .join(folder);
+    let mut files: Vec<_> = fs::read_dir(path)
+        .expect("the case collection")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_case_has_the_outcome_it_names() {
+    let mut failures = Vec::new();
+    let (mut passed, mut skipped) = (0, 0);
+    for path in files("fail").into_iter().chain(files("pass")) {
+        let text = fs::read_to_string(&path).expect("a text");
+        for landing in LANDINGS {
+            let (expected, outcome) = run_case(&text, landing);
+            if is_expected(&expected, &outcome) {
+                passed += 1;
+                continue;
+            }
+            let not_modelled = |message: &str| message.contains("is not modelled");
+            if outcome
+                .incomplete
+                .as_ref()
+                .is_some_and(|why| not_modelled(&why.message))
+            {
+                skipped += 1;
+                break;
+            }
+            let why = outcome.incomplete.map(|incomplete| incomplete.message);
+            failures.push(format!(
+                "{} ({landing:?}): expected `{expected}`, got {:?} {why:?}",
+                path.display(),
+                outcome.findings
+            ));
+            break;
+        }
+    }
+    assert!(
+        skipped <= NOT_MODELLED,
+        "{skipped} files are not modelled, expected at most {NOT_MODELLED}"
+    );
+    assert!(
+        failures.is_empty(),
+        "{passed} passed, {} failed\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn every_fault_has_its_mended_twin() {
+    let names = |folder: &str| -> Vec<_> {
+        let files = files(folder).into_iter();
+        files
+            .filter_map(|path| path.file_name().map(ToOwned::to_owned))
+            .collect()
+    };
+    let mended = names("pass");
+    for fault in names("fail") {
+        assert!(
+            mended.contains(&fault),
+            "{} has no twin in pass",
+            fault.display()
+        );
+    }
+}
