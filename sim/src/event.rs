@@ -231,6 +231,8 @@ pub enum MbarrierOp {
 /// Every method has an empty default, so that a monitor names only what it needs and [`Silent`] costs nothing.
 #[allow(unused_variables, reason = "the defaults ignore what they are told")]
 pub trait Monitor {
+    /// Whether it judges what it is told, so that the executor leaves to it what both could say.
+    const JUDGES: bool = true;
     /// Ordinary loads, stores and atomics.
     #[inline(always)]
     fn access(&mut self, site: Site, access: &Access<'_>) {}
@@ -285,4 +287,6 @@ pub trait Monitor {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Monitor for Silent {}
+impl Monitor for Silent {
+    const JUDGES: bool = false;
+}

@@ -36,7 +36,7 @@ impl Region {
         }
     }
 
-    const fn window(self) -> Option<Window> {
+    pub(crate) const fn window(self) -> Option<Window> {
         match self {
             Self::Global => Some(Window::Global),
             Self::Shared { rank } => Some(Window::Shared { rank }),
@@ -96,6 +96,12 @@ impl<M: Monitor> Group<'_, M> {
             rest &= !here;
         }
         Ok(())
+    }
+
+    /// The window that an address is in, and its offset there.
+    pub(crate) fn locate(&self, space: Space, address: u64) -> (Region, u64) {
+        let region = self.region(space, address);
+        (region, offset_in(region, space, address))
     }
 
     /// The window that an address of this space is in.
@@ -168,7 +174,7 @@ impl<M: Monitor> Group<'_, M> {
         if let Some(window) = touch.region.window() {
             let site = Site {
                 pc: touch.pc,
-                warp: self.site_warp(warp),
+                warp: self.site(touch.pc, 0).warp,
                 mask: touch.mask,
             };
             self.monitor.access(

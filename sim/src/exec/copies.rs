@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use super::access::{Region, addresses};
 use super::group::{Group, Stop};
+use super::mbarrier::At;
 use super::warp::Warp;
 use crate::event::{CopyId, ElementCopies, Groups, Monitor, Pc};
 use crate::lanes::{LANES, lanes_of};
@@ -16,9 +17,17 @@ use crate::memory::segment::{Segment, low_bits};
 use crate::program::op::NONE;
 use crate::report::Fault;
 
-/// The `cp.async` of the lanes of one instruction that have not landed.
+/// What the lanes of one instruction have begun and the system has not finished.
 #[derive(Clone, Debug)]
-pub(crate) struct Pending {
+enum Pending {
+    Copies(Box<Copies>),
+    /// `cp.async.mbarrier.arrive`: arrivals when all copies before are done, by lane.
+    Arrivals { mask: u32, objects: [At; LANES] },
+}
+
+/// The `cp.async` of one instruction.
+#[derive(Clone, Debug)]
+struct Copies {
     /// Lanes still to land.
     mask: u32,
     bytes: u32,
@@ -31,20 +40,31 @@ pub(crate) struct Pending {
     groups: [u32; LANES],
 }
 
+impl Pending {
+    fn mask(&self) -> u32 {
+        match self {
+            Self::Copies(copies) => copies.mask,
+            Self::Arrivals { mask, .. } => *mask,
+        }
+    }
+}
+
 /// The copies of one warp.
 #[derive(Debug)]
 pub(crate) struct CopyQueue {
     pending: VecDeque<Pending>,
+    /// Boxes to be used again.
+    #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
+    spare: Vec<Box<Copies>>,
     /// Groups committed so far, by lane: the number of the one that is open.
     committed: [u32; LANES],
+    /// The same for bulk groups.
+    pub(crate) bulk_committed: [u32; LANES],
 }
 
 impl Default for CopyQueue {
     fn default() -> Self {
-        Self {
-            pending: VecDeque::new(),
-            committed: [0; LANES],
-        }
+        Self { pending: VecDeque::new(), spare: Vec::new(), committed: [0; LANES], bulk_committed: [0; LANES] }
     }
 }
 
@@ -52,46 +72,42 @@ impl CopyQueue {
     pub(crate) fn clear(&mut self) {
         self.pending.clear();
         self.committed = [0; LANES];
+        self.bulk_committed = [0; LANES];
     }
 
     /// Whether nothing is in flight.
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
+
+    /// Drops what has landed from the front.
+    fn trim(&mut self) {
+        while self.pending.front().is_some_and(|pending| pending.mask() == 0) {
+            if let Some(Pending::Copies(copies)) = self.pending.pop_front() {
+                self.spare.push(copies);
+            }
+        }
+    }
 }
 
 impl<M: Monitor> Group<'_, M> {
     /// `cp.async`.
-    pub(crate) fn issue_elements(
-        &mut self,
-        warp: &mut Warp,
-        pc: Pc,
-        index: u32,
-        mask: u32,
-    ) -> Result<(), Stop> {
-        let copies = self.machine.program.tables.copies[index as usize];
-        let bytes = copies.bytes;
-        let destinations = addresses(&warp.registers, copies.destination);
-        let sources = addresses(&warp.registers, copies.source);
-        let mut source_bytes = [bytes; LANES];
-        if copies.source_bytes != NONE {
-            source_bytes = *warp.registers.row32(copies.source_bytes);
-        }
-        if let Some(ignore) = copies.ignore {
-            let ignored = warp.registers.pred[ignore.pred as usize] ^ ignore.flip;
-            for lane in lanes_of(ignored) {
-                source_bytes[lane] = 0;
+    pub(crate) fn issue_elements(&mut self, warp: &mut Warp, pc: Pc, index: u32, mask: u32) -> Result<(), Stop> {
+        let op = self.machine.program.tables.copies[index as usize];
+        let mut copies = warp.copies.spare.pop().unwrap_or_else(|| Box::new(Copies::NONE));
+        copies.mask = mask;
+        copies.bytes = op.bytes;
+        copies.destinations = addresses(&warp.registers, op.destination);
+        copies.sources = addresses(&warp.registers, op.source);
+        copies.groups = warp.copies.committed;
+        copies.source_bytes =
+            if op.source_bytes == NONE { [op.bytes; LANES] } else { *warp.registers.row32(op.source_bytes) };
+        if let Some(ignore) = op.ignore {
+            for lane in lanes_of(warp.registers.pred[ignore.pred as usize] ^ ignore.flip) {
+                copies.source_bytes[lane] = 0;
             }
         }
-        self.check_elements(
-            warp,
-            pc,
-            mask,
-            bytes,
-            &destinations,
-            &sources,
-            &source_bytes,
-        )?;
+        self.check_elements(warp, pc, &copies)?;
         let first = CopyId(self.next_copy);
         self.next_copy += mask.count_ones();
         self.monitor.issue_elements(
@@ -99,83 +115,48 @@ impl<M: Monitor> Group<'_, M> {
             &ElementCopies {
                 first,
                 rank: self.rank,
-                bytes,
-                sources: &sources,
-                source_bytes: &source_bytes,
-                destinations: &destinations,
+                bytes: op.bytes,
+                sources: &copies.sources,
+                source_bytes: &copies.source_bytes,
+                destinations: &copies.destinations,
             },
         );
-        let groups = warp.copies.committed;
-        let mut pending = Pending {
-            mask,
-            bytes,
-            sources,
-            source_bytes,
-            destinations,
-            groups,
-        };
         if self.machine.options.landing == Landing::Early {
-            self.land_elements(&mut pending, mask);
+            self.land(&mut copies, mask);
+            warp.copies.spare.push(copies);
         } else {
-            warp.copies.pending.push_back(pending);
+            warp.copies.pending.push_back(Pending::Copies(copies));
         }
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the operands of one instruction")]
-    fn check_elements(
-        &mut self,
-        warp: &Warp,
-        pc: Pc,
-        mask: u32,
-        bytes: u32,
-        destinations: &[u64; LANES],
-        sources: &[u64; LANES],
-        source_bytes: &[u32; LANES],
-    ) -> Result<(), Stop> {
-        let size = u64::from(bytes);
-        let (low, high, bits) = extent(destinations, mask, size);
+    fn check_elements(&mut self, warp: &Warp, pc: Pc, copies: &Copies) -> Result<(), Stop> {
+        let size = u64::from(copies.bytes);
+        let (low, high, bits) = extent(&copies.destinations, copies.mask, size);
         let shared = Region::Shared { rank: self.rank };
         if bits & (size - 1) != 0 || self.segment(shared, low, high).is_none() {
-            for lane in lanes_of(mask) {
-                self.check_range(
-                    warp,
-                    pc,
-                    lane,
-                    shared,
-                    destinations[lane],
-                    size,
-                    size,
-                    "writes",
-                )?;
+            for lane in lanes_of(copies.mask) {
+                self.check_range(warp, pc, lane, shared, copies.destinations[lane], size, size, "writes")?;
             }
         }
         let (mut reading, mut odd) = (0u32, 0u32);
-        for lane in lanes_of(mask) {
-            reading |= u32::from(source_bytes[lane] != 0) << lane;
-            odd |= u32::from(source_bytes[lane] > bytes) << lane;
+        for lane in 0..LANES {
+            reading |= u32::from(copies.source_bytes[lane] != 0) << lane;
+            odd |= u32::from(copies.source_bytes[lane] > copies.bytes) << lane;
         }
+        (reading, odd) = (reading & copies.mask, odd & copies.mask);
         if odd != 0 {
-            let given = source_bytes[odd.trailing_zeros() as usize];
-            return Err(self.fault(warp, pc, odd, Fault::SourceSize { given, bytes }));
+            let given = copies.source_bytes[odd.trailing_zeros() as usize];
+            return Err(self.fault(warp, pc, odd, Fault::SourceSize { given, bytes: copies.bytes }));
         }
         if reading == 0 {
             return Ok(());
         }
-        let (low, high, bits) = extent(sources, reading, size);
+        let (low, high, bits) = extent(&copies.sources, reading, size);
         if bits & (size - 1) != 0 || self.segment(Region::Global, low, high).is_none() {
             for lane in lanes_of(reading) {
-                let len = u64::from(source_bytes[lane]);
-                self.check_range(
-                    warp,
-                    pc,
-                    lane,
-                    Region::Global,
-                    sources[lane],
-                    len,
-                    size,
-                    "reads",
-                )?;
+                let len = u64::from(copies.source_bytes[lane]);
+                self.check_range(warp, pc, lane, Region::Global, copies.sources[lane], len, size, "reads")?;
             }
         }
         Ok(())
@@ -197,30 +178,11 @@ impl<M: Monitor> Group<'_, M> {
         let space = region.name();
         let bytes = at..at.saturating_add(len);
         if !at.is_multiple_of(align) {
-            return Err(self.fault(
-                warp,
-                pc,
-                1 << lane,
-                Fault::Misaligned {
-                    space,
-                    bytes,
-                    needed: align,
-                },
-            ));
+            return Err(self.fault(warp, pc, 1 << lane, Fault::Misaligned { space, bytes, needed: align }));
         }
         if self.segment(region, bytes.start, bytes.end).is_none() {
             let nearest = self.describe(region, at);
-            return Err(self.fault(
-                warp,
-                pc,
-                1 << lane,
-                Fault::OutOfBounds {
-                    space,
-                    bytes,
-                    verb,
-                    nearest,
-                },
-            ));
+            return Err(self.fault(warp, pc, 1 << lane, Fault::OutOfBounds { space, bytes, verb, nearest }));
         }
         Ok(())
     }
@@ -228,24 +190,20 @@ impl<M: Monitor> Group<'_, M> {
     /// `cp.async.commit_group` and its bulk sister.
     pub(crate) fn commit(&mut self, warp: &mut Warp, pc: Pc, groups: Groups, mask: u32) {
         self.monitor.commit(self.site(pc, mask), groups);
-        if groups == Groups::Element {
-            for lane in 0..LANES {
-                warp.copies.committed[lane] += mask >> lane & 1;
-            }
+        let committed = match groups {
+            Groups::Element => &mut warp.copies.committed,
+            Groups::Bulk { .. } => &mut warp.copies.bulk_committed,
+        };
+        for (lane, committed) in committed.iter_mut().enumerate() {
+            *committed += mask >> lane & 1;
         }
     }
 
     /// `cp.async.wait_group`, `wait_all`: what it waits for lands now.
-    pub(crate) fn wait_groups(
-        &mut self,
-        warp: &mut Warp,
-        pc: Pc,
-        groups: Groups,
-        pending: Option<u32>,
-        mask: u32,
-    ) {
-        if groups == Groups::Element {
-            self.land_groups(warp, pending, mask);
+    pub(crate) fn wait_groups(&mut self, warp: &mut Warp, pc: Pc, groups: Groups, pending: Option<u32>, mask: u32) {
+        match groups {
+            Groups::Element => self.land_groups(warp, pending, mask),
+            Groups::Bulk { read } => self.wait_bulk(warp, pending.unwrap_or(0), read, mask),
         }
         self.monitor.wait(self.site(pc, mask), groups, pending);
     }
@@ -254,67 +212,125 @@ impl<M: Monitor> Group<'_, M> {
     fn land_groups(&mut self, warp: &mut Warp, allowed: Option<u32>, mask: u32) {
         let committed = warp.copies.committed;
         for at in 0..warp.copies.pending.len() {
-            let mut pending = std::mem::replace(&mut warp.copies.pending[at], Pending::NONE);
+            let Pending::Copies(copies) = &mut warp.copies.pending[at] else { continue };
             let mut due = 0u32;
             for lane in 0..LANES {
                 let old = match allowed {
                     None => true,
-                    Some(allowed) => pending.groups[lane].saturating_add(allowed) < committed[lane],
+                    Some(allowed) => copies.groups[lane].saturating_add(allowed) < committed[lane],
                 };
                 due |= u32::from(old) << lane;
             }
-            due &= pending.mask & mask;
+            due &= copies.mask & mask;
             if due != 0 {
-                self.land_elements(&mut pending, due);
+                self.land(copies, due);
             }
-            warp.copies.pending[at] = pending;
         }
-        while warp
-            .copies
-            .pending
-            .front()
-            .is_some_and(|pending| pending.mask == 0)
-        {
-            warp.copies.pending.pop_front();
+        warp.copies.trim();
+    }
+
+    /// Remembers arrivals for when the copies before them are done.
+    pub(crate) fn queue_arrival(&mut self, warp: &mut Warp, objects: [At; LANES], mask: u32) {
+        warp.copies.pending.push_back(Pending::Arrivals { mask, objects });
+        if self.machine.options.landing == Landing::Early {
+            self.land_all(warp);
         }
     }
 
-    /// Lands everything of a warp.
+    /// Lands everything of a warp, in order.
     pub(crate) fn land_all(&mut self, warp: &mut Warp) {
         while let Some(mut pending) = warp.copies.pending.pop_front() {
-            let mask = pending.mask;
-            self.land_elements(&mut pending, mask);
+            let mask = pending.mask();
+            self.land_pending(&mut pending, mask);
+            if let Pending::Copies(copies) = pending {
+                warp.copies.spare.push(copies);
+            }
         }
+    }
+
+    fn land_pending(&mut self, pending: &mut Pending, lanes: u32) {
+        match pending {
+            Pending::Copies(copies) => {
+                let due = copies.mask & lanes;
+                if due != 0 {
+                    self.land(copies, due);
+                }
+            }
+            Pending::Arrivals { mask, objects } => {
+                let due = *mask & lanes;
+                *mask &= !due;
+                for lane in lanes_of(due) {
+                    self.arrive_for_copies(objects[lane]);
+                }
+            }
+        }
+    }
+
+    /// Makes the first arrival on an object (on any, without one) that waits for copies of this warp, having landed those. Whether there was one.
+    pub(crate) fn land_arrival(&mut self, warp: &mut Warp, object: Option<At>) -> bool {
+        let wanted = |at: &At| object.is_none_or(|object| object == *at);
+        let found = warp.copies.pending.iter().enumerate().find_map(|(index, pending)| match pending {
+            Pending::Arrivals { mask, objects } => {
+                let lanes = lanes_of(*mask).filter(|lane| wanted(&objects[*lane])).fold(0u32, |all, lane| all | 1 << lane);
+                (lanes != 0).then_some((index, lanes))
+            }
+            Pending::Copies(_) => None,
+        });
+        let Some((index, lanes)) = found else { return false };
+        for at in 0..=index {
+            let mut pending = std::mem::replace(&mut warp.copies.pending[at], Pending::Arrivals { mask: 0, objects: [(0, 0); LANES] });
+            self.land_pending(&mut pending, lanes);
+            warp.copies.pending[at] = pending;
+        }
+        warp.copies.trim();
+        true
+    }
+
+    /// Lands one lane's copy somewhere in the queue, for landing at random.
+    pub(crate) fn land_some(&mut self, warp: &mut Warp, choice: u64) {
+        let count = warp.copies.pending.len();
+        if count == 0 {
+            return;
+        }
+        let at = (choice % count as u64) as usize;
+        let lanes = (choice >> 32) as u32;
+        if let Pending::Copies(copies) = &mut warp.copies.pending[at] {
+            let due = copies.mask & lanes;
+            if due != 0 {
+                self.land(copies, due);
+            }
+        } else {
+            // An arrival needs all copies before it.
+            self.land_arrival(warp, None);
+        }
+        warp.copies.trim();
     }
 
     /// Reads the sources and writes the destinations of these lanes.
-    fn land_elements(&mut self, pending: &mut Pending, mask: u32) {
-        pending.mask &= !mask;
+    fn land(&mut self, copies: &mut Copies, mask: u32) {
+        copies.mask &= !mask;
         self.writes += 1;
         let shared = Region::Shared { rank: self.rank };
-        let size = u64::from(pending.bytes);
-        let (low, high, _) = extent(&pending.destinations, mask, size);
+        let size = u64::from(copies.bytes);
+        let (low, high, _) = extent(&copies.destinations, mask, size);
         let to = self.segment(shared, low, high);
-        let (low, high, _) = extent(&pending.sources, mask, size);
+        let (low, high, _) = extent(&copies.sources, mask, size);
         let from = self.segment(Region::Global, low, high);
         for lane in lanes_of(mask) {
-            let (at, source) = (pending.destinations[lane], pending.sources[lane]);
-            let reads = u64::from(pending.source_bytes[lane]);
+            let (at, source) = (copies.destinations[lane], copies.sources[lane]);
+            let reads = u64::from(copies.source_bytes[lane]);
             // Lanes in different variables or allocations are found one by one.
-            let Some(to) = to.or_else(|| self.segment(shared, at, at + size)) else {
-                continue;
-            };
-            let from = if reads == 0 {
-                None
-            } else {
-                from.or_else(|| self.segment(Region::Global, source, source + reads))
+            let Some(to) = to.or_else(|| self.segment(shared, at, at + size)) else { continue };
+            let from = match reads {
+                0 => None,
+                _ => from.or_else(|| self.segment(Region::Global, source, source + reads)),
             };
             land_one(&to, at, from.as_ref(), source, reads, size);
         }
     }
 }
 
-impl Pending {
+impl Copies {
     const NONE: Self = Self {
         mask: 0,
         bytes: 0,
@@ -331,24 +347,13 @@ fn land_one(to: &Segment, at: u64, from: Option<&Segment>, source: u64, reads: u
     let mut valid = low_bits(size as u32);
     if let Some(from) = from {
         // SAFETY: both ranges were checked when the copy was issued, and segments live as long as the run.
-        unsafe {
-            copy(
-                from.biased().wrapping_add(source as usize),
-                target,
-                reads as usize,
-            )
-        };
+        unsafe { copy(from.biased().wrapping_add(source as usize), target, reads as usize) };
         if !from.valid.is_null() {
             valid &= from.valid_bits(source, reads as u32) | !low_bits(reads as u32);
         }
     }
     let written = if from.is_some() { reads } else { 0 };
     // SAFETY: as above.
-    unsafe {
-        clear(
-            target.wrapping_add(written as usize),
-            (size - written) as usize,
-        )
-    };
+    unsafe { clear(target.wrapping_add(written as usize), (size - written) as usize) };
     to.set_valid(at, size as u32, valid);
 }

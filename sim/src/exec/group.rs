@@ -3,16 +3,18 @@
 //! A group is a state machine that any worker can run for a while. Inside, warps take turns, each until it waits,
 //! so that the order of events depends on nothing but the program and its input.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::access::Region;
 use super::barrier::Barriers;
+use super::bulk::Flight;
+use super::cluster::ClusterBarrier;
 use super::machine::Machine;
 use super::shared::SharedMemory;
 use super::warp::{Fragment, Wait, Warp};
 use crate::event::{Monitor, Pc, Site};
 use crate::finding::{Class, Finding, Party};
-use crate::launch::{Incomplete, Trap};
+use crate::launch::{Incomplete, Landing, Trap};
 use crate::memory::segment::Segment;
 use crate::report::{self, Fault};
 
@@ -20,6 +22,9 @@ use crate::report::{self, Fault};
 const TURN: u32 = 20_000;
 /// Looks at memory that others may change before another warp's turn.
 pub(crate) const MAX_POLLS: u32 = 64;
+
+/// Rounds in which threads only polled before others' turn.
+const MAX_IDLE: u32 = 8;
 
 /// Why a group cannot run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,15 @@ pub(crate) struct Group<'m, M> {
     /// Things done that another thread could wait for.
     pub(crate) writes: u64,
     pub(crate) next_copy: u32,
+    /// Bulk copies in flight, in order of issue.
+    pub(crate) flights: VecDeque<Flight>,
+    pub(crate) cluster: ClusterBarrier,
+    /// State of the random landing.
+    random: u64,
+    /// Rounds in which waits answered although nothing had changed.
+    pub(crate) answers: u32,
+    /// Value of `writes` when waits last answered.
+    pub(crate) nudged: u64,
     /// Time that passed while everything waited.
     pub(crate) skipped: u64,
     stopped: bool,
@@ -117,23 +131,64 @@ impl<'m, M: Monitor> Group<'m, M> {
                 barriers: Barriers::default(),
             });
         }
-        Some(Self {
+        let mut group = Self {
             machine,
             monitor,
             number,
             blocks,
             rank: 0,
             warp: 0,
-            caches: vec![0; machine.program.tables.memory.len()],
+            // One more for the atomics.
+            caches: vec![0; machine.program.tables.memory.len() + 1],
             approximate: vec![false; machine.program.places.len()],
             results: Results::default(),
             folded: HashMap::new(),
             steps: 0,
             writes: 0,
             next_copy: 0,
+            flights: VecDeque::new(),
+            cluster: ClusterBarrier::default(),
+            random: 0,
+            answers: 0,
+            nudged: 0,
             skipped: 0,
             stopped: false,
-        })
+        };
+        group.begin();
+        Some(group)
+    }
+
+    /// What is the same for a new group and one that starts over.
+    fn begin(&mut self) {
+        self.cluster.reset(self.blocks.len() * self.machine.warps() as usize);
+        if let Landing::Random(seed) = self.machine.options.landing {
+            // Never zero, which the generator cannot leave.
+            self.random = (seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1;
+        }
+    }
+
+    /// The next number of the random landing (xorshift).
+    fn draw(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    /// Random landing: something in flight may land now.
+    fn land_at_random(&mut self, warp: &mut Warp) {
+        let choice = self.draw();
+        if choice & 1 != 0 {
+            self.land_some(warp, choice >> 1);
+        }
+        if choice & 2 != 0 && !self.flights.is_empty() {
+            let at = (choice >> 2) as usize % self.flights.len();
+            let mut position = 0;
+            self.land_flight_where(|_| {
+                position += 1;
+                position == at + 1
+            });
+        }
     }
 
     /// Starts over as another group.
@@ -157,6 +212,10 @@ impl<'m, M: Monitor> Group<'m, M> {
         self.folded.clear();
         self.writes = 0;
         self.next_copy = 0;
+        self.flights.clear();
+        self.answers = 0;
+        self.nudged = 0;
+        self.begin();
         self.skipped = 0;
         self.stopped = false;
         std::mem::replace(&mut self.monitor, monitor)
@@ -191,15 +250,19 @@ impl<'m, M: Monitor> Group<'m, M> {
                 return Progress::Done;
             }
             if !ran {
-                self.stuck();
-                if self.stopped {
+                if self.stuck().is_err() {
+                    self.stopped = true;
                     return Progress::Done;
                 }
                 continue;
             }
             idle = if self.writes == writes { idle + 1 } else { 0 };
-            if idle >= 16 {
-                return Progress::Idle;
+            if idle >= MAX_IDLE {
+                idle = 0;
+                if !self.nudge() {
+                    self.pass_time();
+                    return Progress::Idle;
+                }
             }
             if self.steps >= end {
                 return Progress::Working;
@@ -222,7 +285,11 @@ impl<'m, M: Monitor> Group<'m, M> {
 
     /// Runs one warp until it waits or its turn is over. Whether it could run at all.
     fn turn(&mut self, warp: &mut Warp) -> bool {
-        let mut budget = TURN;
+        let random = matches!(self.machine.options.landing, Landing::Random(_));
+        let mut budget = if random { (self.draw() % 256) as u32 + 1 } else { TURN };
+        if random {
+            self.land_at_random(warp);
+        }
         let mut ran = false;
         warp.polls = 0;
         loop {
@@ -268,7 +335,10 @@ impl<'m, M: Monitor> Group<'m, M> {
                     }
                     passed
                 }
-                Wait::Cluster { .. } | Wait::Mbarrier { .. } => false,
+                Wait::Cluster { generation } => self.cluster.generation != generation,
+                Wait::Mbarrier { rank, offset, phase } => {
+                    fragment.answer || self.phase((rank, offset)) != phase
+                }
             };
             if ready {
                 warp.fragments[index].wait = Wait::Ready;
@@ -298,17 +368,6 @@ impl<'m, M: Monitor> Group<'m, M> {
             }
         }
         Ok(warp.release_parked())
-    }
-
-    /// Nothing can run: what must happen now.
-    fn stuck(&mut self) {
-        self.stopped = true;
-    }
-
-    /// The number by which the monitor knows the running warp.
-    #[inline(always)]
-    pub(crate) fn site_warp(&self, _: &Warp) -> u32 {
-        u32::from(self.rank) * self.machine.warps() + self.warp
     }
 
     /// The running warp's lanes at an instruction.
@@ -433,6 +492,11 @@ impl<'m, M: Monitor> Group<'m, M> {
     /// Records a fault that does not.
     #[cold]
     pub(crate) fn note(&mut self, _: &Warp, pc: Pc, mask: u32, fault: Fault) {
+        self.record(pc, mask, fault);
+    }
+
+    /// Records a fault of the running warp's lanes.
+    pub(crate) fn record(&mut self, pc: Pc, mask: u32, fault: Fault) {
         let finding = report::finding(&fault, self.party(pc, mask));
         match self.folded.get(&(finding.class, pc)) {
             Some(index) => self.results.findings[*index].count += 1,

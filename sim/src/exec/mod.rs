@@ -1,14 +1,19 @@
 //! Running a launch: values and progress.
 
 mod access;
+mod atomic;
 mod barrier;
+mod bulk;
+mod cluster;
 mod collective;
 mod copies;
 mod group;
 mod machine;
+mod mbarrier;
 mod pool;
 mod shared;
 mod step;
+mod stuck;
 mod warp;
 
 use std::time::Instant;

@@ -1,5 +1,6 @@
 //! Shared memory of one block.
 
+use super::mbarrier::Objects;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::memory::segment::{Segment, Segments};
@@ -12,6 +13,8 @@ pub(crate) struct SharedMemory {
     bytes: Storage,
     valid: Box<[AtomicU64]>,
     pub(crate) segments: Segments,
+    /// The mbarriers in it.
+    pub(crate) objects: Objects,
 }
 
 impl SharedMemory {
@@ -50,6 +53,7 @@ impl SharedMemory {
             bytes,
             valid,
             segments: Segments::new(segments),
+            objects: Objects::default(),
         };
         memory.clear();
         Some(memory)
@@ -58,8 +62,16 @@ impl SharedMemory {
     /// Back to what a block starts with: bytes that nobody wrote.
     pub(crate) fn clear(&mut self) {
         self.bytes.as_mut_slice().fill(POISON);
+        self.objects.clear();
         for word in &self.valid {
             word.store(0, Relaxed);
+        }
+    }
+
+    /// Marks bytes as written.
+    pub(crate) fn mark_valid(&self, from: u32, len: u32) {
+        if let Some(segment) = self.segments.find(from.into(), u64::from(from + len), &mut 0) {
+            segment.mark_valid(from.into(), len, false);
         }
     }
 }

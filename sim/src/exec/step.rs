@@ -1,6 +1,7 @@
 //! The instruction loop.
 
 use super::group::{Group, MAX_POLLS, Stop};
+use super::mbarrier::Flow;
 use super::warp::{NO_RECORD, Warp};
 use crate::event::{Fence, Monitor, Pc};
 use crate::lanes::{LANES, lanes_of};
@@ -224,6 +225,53 @@ impl<M: Monitor> Group<'_, M> {
                     warp.polls = MAX_POLLS;
                     pause!();
                 }
+                Op::Atomic(at) => {
+                    if mask != 0 {
+                        check!(self.atomic(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                    if warp.polls >= MAX_POLLS {
+                        pause!();
+                    }
+                }
+                Op::Mbarrier(at) => {
+                    if mask != 0 {
+                        match self.mbarrier(warp, index, pc, at, mask) {
+                            Ok(Flow::Next) => {}
+                            Ok(Flow::Held) => pause!(),
+                            Err(stop) => {
+                                leave!();
+                                return Err(stop);
+                            }
+                        }
+                    }
+                    pc += 1;
+                    if warp.polls >= MAX_POLLS {
+                        pause!();
+                    }
+                }
+                Op::CopyArrive(at) => {
+                    if mask != 0 {
+                        check!(self.copy_arrive(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                }
+                Op::CopyBulk(at) => {
+                    if mask != 0 {
+                        check!(self.issue_bulk(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                }
+                Op::ClusterArrive { ordering, .. } => {
+                    check!(self.cluster_arrive(warp, pc, active, ordering));
+                    pc += 1;
+                }
+                Op::ClusterWait { ordering, .. } => {
+                    if !self.cluster_wait(warp, index, pc, active, ordering) {
+                        pause!();
+                    }
+                    pc += 1;
+                }
                 Op::CopyElements(at) => {
                     if mask != 0 {
                         check!(self.issue_elements(warp, pc, at, mask));
@@ -268,6 +316,9 @@ impl<M: Monitor> Group<'_, M> {
         if warp.live == 0 {
             self.blocks[usize::from(self.rank)].live -= 1;
             self.complete_after_exit();
+        }
+        if self.blocks.len() > 1 {
+            self.complete_cluster(warp.live);
         }
     }
 

@@ -31,7 +31,8 @@ pub(crate) enum Wait {
     Mbarrier {
         rank: u16,
         offset: u32,
-        version: u64,
+        /// Its incomplete phase when the wait began.
+        phase: u64,
     },
 }
 
@@ -45,6 +46,8 @@ pub(crate) struct Fragment {
     /// The record of the innermost divergence that they have not met after.
     pub(crate) record: u32,
     pub(crate) wait: Wait,
+    /// Its wait for an mbarrier answers now, whatever the answer is.
+    pub(crate) answer: bool,
 }
 
 /// Where lanes that parted meet again.
@@ -94,8 +97,7 @@ impl Warp {
             mask: lanes,
             depth: 0,
             record: NO_RECORD,
-            wait: Wait::Ready,
-        });
+            wait: Wait::Ready, answer: false });
         self.records.clear();
         self.free_records.clear();
         self.returns.clear();
@@ -154,8 +156,7 @@ impl Warp {
             mask: taken,
             depth: fragment.depth,
             record,
-            wait: Wait::Ready,
-        });
+            wait: Wait::Ready, answer: false });
     }
 
     fn add_record(&mut self, record: Record) -> u32 {
@@ -200,8 +201,7 @@ impl Warp {
             mask,
             depth: record.depth,
             record: parent,
-            wait: Wait::Ready,
-        });
+            wait: Wait::Ready, answer: false });
     }
 
     /// Lanes have ended; nobody waits for them any more.

@@ -121,6 +121,8 @@ pub(crate) enum Op {
     Commit(Groups),
     /// `cp.async.wait_group`, `wait_all` (without a number).
     Wait(Groups, Option<u32>),
+    /// `cp.async.mbarrier.arrive`.
+    CopyArrive(u32),
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
     CopyBulk(u32),
     Mbarrier(u32),
@@ -424,4 +426,63 @@ pub(crate) struct Redux {
     pub(crate) op: ReduxOp,
     pub(crate) d: Reg,
     pub(crate) a: Reg,
+}
+
+/// What an `mbarrier` instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MbarrierKind {
+    Init,
+    Inval,
+    ExpectTx,
+    CompleteTx,
+    Arrive {
+        /// `.arrive_drop`.
+        drop: bool,
+    },
+    TestWait,
+    TryWait,
+    PendingCount,
+}
+
+/// `mbarrier`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mbarrier {
+    pub(crate) kind: MbarrierKind,
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    /// The state that an arrival returns, a wait's predicate, a count; [`NONE`] where nobody asks.
+    pub(crate) d: Reg,
+    /// A count, a state or a parity; [`NONE`] for a count of one.
+    pub(crate) operand: Reg,
+    /// Transaction bytes; [`NONE`] without.
+    pub(crate) bytes: Reg,
+    /// Whether a wait names a parity and not a state.
+    pub(crate) parity: bool,
+    pub(crate) no_complete: bool,
+    pub(crate) ordering: Ordering,
+    pub(crate) scope: Scope,
+}
+
+/// `cp.async.mbarrier.arrive`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyArrive {
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    pub(crate) noinc: bool,
+}
+
+/// `cp.async.bulk`, `cp.reduce.async.bulk`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyBulk {
+    pub(crate) destination_space: Space,
+    pub(crate) destination: Address,
+    pub(crate) source_space: Space,
+    pub(crate) source: Address,
+    pub(crate) bytes: Reg,
+    /// The mbarrier that it completes on; without one it is in a bulk group.
+    pub(crate) object: Option<Address>,
+    /// Mask of the blocks that get a copy; [`NONE`] without.
+    pub(crate) multicast: Reg,
+    /// The reduction, and the bytes of an element.
+    pub(crate) reduce: Option<(AtomicOp, AtomicType, u32)>,
 }

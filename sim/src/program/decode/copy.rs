@@ -1,10 +1,11 @@
-//! `cp.async` and its groups.
+//! `cp.async`, `cp.async.bulk` and their groups.
 
 use nstage_ptx::ast::{Immediate, Instruction, Operand, Type};
 
+use super::atomic::{OPERATIONS, typed};
 use super::{Decoded, Decoder, Guard, Mods, Refusal};
 use crate::event::Groups;
-use crate::program::op::{CopyElements, NONE, Op, Space};
+use crate::program::op::{AtomicOp, AtomicType, CopyBulk, CopyElements, NONE, Op, Space};
 
 impl<'m> Decoder<'m> {
     /// `cp.async` in all its forms.
@@ -14,10 +15,16 @@ impl<'m> Decoder<'m> {
         guard: Guard,
         mods: &mut Mods<'_>,
     ) -> Decoded {
+        let operands = instruction.operands.as_slice();
+        if mods.flag("reduce") {
+            return self.cp_reduce(operands, guard, mods);
+        }
         if !mods.flag("async") {
             return Err(Refusal::NotModelled);
         }
-        let operands = instruction.operands.as_slice();
+        if mods.flag("mbarrier") {
+            return self.copy_arrive(operands, guard, mods);
+        }
         let bulk = mods.flag("bulk");
         if mods.flag("commit_group") {
             mods.finish()?;
@@ -51,7 +58,7 @@ impl<'m> Decoder<'m> {
             return Ok(());
         }
         if bulk {
-            return Err(Refusal::NotModelled);
+            return self.cp_bulk(operands, guard, mods, None);
         }
         self.cp_elements(guard, operands, mods)
     }
@@ -107,6 +114,74 @@ impl<'m> Decoder<'m> {
         }
         self.tables.copies.push(copy);
         let op = Op::CopyElements(self.tables.copies.len() as u32 - 1);
+        self.push(guard, op);
+        Ok(())
+    }
+
+    /// `cp.reduce.async.bulk`.
+    fn cp_reduce(&mut self, operands: &[Operand], guard: Guard, mods: &mut Mods<'_>) -> Decoded {
+        if !mods.flag("async") || !mods.flag("bulk") {
+            return Err(Refusal::NotModelled);
+        }
+        let op = mods.need(&OPERATIONS)?;
+        mods.flag("noftz");
+        let ty = mods.ty()?;
+        let reduce = (op, typed(op, ty)?, ty.bytes());
+        self.cp_bulk(operands, guard, mods, Some(reduce))
+    }
+
+    /// `cp.async.bulk`, not of tensors: spaces and the way of completion, then the operands.
+    fn cp_bulk(
+        &mut self,
+        operands: &[Operand],
+        guard: Guard,
+        mods: &mut Mods<'_>,
+        reduce: Option<(AtomicOp, AtomicType, u32)>,
+    ) -> Decoded {
+        let destination_space = mods.maybe_space().ok_or(Refusal::NotModelled)?;
+        let source_space = mods.maybe_space().ok_or(Refusal::NotModelled)?;
+        let on_object = mods.flag("mbarrier::complete_tx::bytes");
+        let in_group = mods.flag("bulk_group");
+        let multicast = mods.flag("multicast::cluster");
+        let hint = mods.flag("L2::cache_hint");
+        mods.finish()?;
+        let loads = matches!(destination_space, Space::Shared | Space::Cluster);
+        let forms = match (source_space, destination_space) {
+            (Space::Global, Space::Shared | Space::Cluster) | (Space::Shared, Space::Cluster) => on_object && !in_group,
+            (Space::Shared, Space::Global) => in_group && !on_object,
+            _ => false,
+        };
+        if !forms || multicast && !(loads && source_space == Space::Global) {
+            return Err(Refusal::NotModelled);
+        }
+        let mut rest = operands;
+        let mut next = || -> Decoded<&Operand> {
+            let (first, others) = rest.split_first().ok_or(Refusal::NotModelled)?;
+            rest = others;
+            Ok(first)
+        };
+        let (destination, source, bytes) = (next()?, next()?, next()?);
+        let object = if on_object { Some(next()?) } else { None };
+        let mask = if multicast { Some(next()?) } else { None };
+        let policy = if hint { Some(next()?) } else { None };
+        if !rest.is_empty() {
+            return Err(Refusal::NotModelled);
+        }
+        if let Some(policy) = policy {
+            self.source::<u64>(policy)?;
+        }
+        let copy = CopyBulk {
+            destination_space,
+            destination: self.address(destination)?,
+            source_space,
+            source: self.address(source)?,
+            bytes: self.source::<u32>(bytes)?,
+            object: object.map(|object| self.address(object)).transpose()?,
+            multicast: mask.map_or(Ok(NONE), |mask| self.source::<u16>(mask))?,
+            reduce,
+        };
+        self.tables.bulks.push(copy);
+        let op = Op::CopyBulk(self.tables.bulks.len() as u32 - 1);
         self.push(guard, op);
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Functions are decoded as they are first called, variables placed as they are first named, and constants made registers.
 //! Each opcode family has its own file; what none of them takes becomes [`Op::Unsupported`].
 
+mod atomic;
 mod carry;
 mod choose;
 mod compare;
@@ -12,6 +13,7 @@ mod copy;
 mod float;
 mod half;
 mod integer;
+mod mbarrier;
 mod memory;
 mod mods;
 mod moves;
@@ -352,6 +354,9 @@ impl<'m> Decoder<'m> {
             "setp" => self.setp(instruction, guard, &mut mods),
             "set" => self.set(instruction, guard, &mut mods),
             "slct" => self.slct(instruction, guard, &mut mods),
+            "atom" | "red" => self.atomic(instruction, guard, &mut mods),
+            "mbarrier" => self.mbarrier(instruction, guard, &mut mods),
+            "mapa" | "getctarank" => self.cluster_address(instruction, guard, &mut mods),
             "cp" => self.cp(instruction, guard, &mut mods),
             "bar" | "barrier" => self.barrier(instruction, guard, &mut mods),
             "fence" | "membar" => self.fence(instruction, guard, &mut mods),

@@ -230,6 +230,48 @@ impl<'m> Decoder<'m> {
         self.op1::<bool, u64>(guard, d, a, f)
     }
 
+    /// `mapa`, `getctarank`: addresses in the shared memory of another block of the cluster.
+    pub(super) fn cluster_address(
+        &mut self,
+        instruction: &'m Instruction,
+        guard: Guard,
+        mods: &mut Mods<'_>,
+    ) -> Decoded {
+        let space = mods.space();
+        let ty = mods.ty()?;
+        mods.finish()?;
+        if !matches!(space, Space::Generic | Space::Cluster) || !matches!(ty.bits(), 32 | 64) {
+            return Err(Refusal::NotModelled);
+        }
+        let wide = ty.bits() == 64;
+        const STRIDE: u64 = window::SHARED_STRIDE;
+        match (instruction.opcode.as_str(), instruction.operands.as_slice()) {
+            // A generic address keeps its window; one of the cluster's window is only that.
+            ("mapa", operands) if wide => {
+                let f = lane2(|a: u64, rank: u32| (a & !(0xff * STRIDE | (STRIDE - 1))) | (u64::from(rank) + 1) * STRIDE | a & (STRIDE - 1));
+                self.op2::<u64, u64, u32>(guard, operands, f)
+            }
+            ("mapa", operands) => {
+                let f = lane2(|a: u32, rank: u32| (rank + 1) * STRIDE as u32 | a & (STRIDE as u32 - 1));
+                self.op2::<u32, u32, u32>(guard, operands, f)
+            }
+            ("getctarank", [d, a]) => {
+                let own = self.own_rank();
+                let d = self.destination::<u32>(d)?;
+                let (a, f) = if wide {
+                    let f = lane2(|a: u64, own: u32| (((a / STRIDE) & 0xff) as u32).checked_sub(1).unwrap_or(own));
+                    (self.source::<u64>(a)?, f)
+                } else {
+                    let f = lane2(|a: u32, own: u32| (a / STRIDE as u32).checked_sub(1).unwrap_or(own));
+                    (self.source::<u32>(a)?, f)
+                };
+                self.lane(guard, f, d, [a, own, NONE, NONE]);
+                Ok(())
+            }
+            _ => Err(Refusal::NotModelled),
+        }
+    }
+
     /// `selp`.
     pub(super) fn selp(
         &mut self,

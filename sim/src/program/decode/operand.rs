@@ -187,16 +187,23 @@ impl Decoder<'_> {
         }
     }
 
+    /// The register with the block's rank in its cluster.
+    pub(super) fn own_rank(&mut self) -> Reg {
+        self.special_register(Special::ClusterCtarank)
+    }
+
+    fn special_register(&mut self, special: Special) -> Reg {
+        if let Some(reg) = self.interned.specials.get(&special) {
+            return *reg;
+        }
+        let reg = self.new_registers(File::R32, 1);
+        self.interned.specials.insert(special, reg);
+        self.constants.specials.push((special, reg));
+        reg
+    }
+
     fn special<T: Typed>(&mut self, special: Special) -> Decoded<Reg> {
-        let reg = match self.interned.specials.get(&special) {
-            Some(reg) => *reg,
-            None => {
-                let reg = self.new_registers(File::R32, 1);
-                self.interned.specials.insert(special, reg);
-                self.constants.specials.push((special, reg));
-                reg
-            }
-        };
+        let reg = self.special_register(special);
         match T::FILE {
             File::R32 => Ok(reg),
             File::R64 => {
