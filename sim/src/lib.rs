@@ -17,7 +17,7 @@ mod recorded;
 mod report;
 mod scalar;
 
-pub use exec::{Watch, run, run_watched};
+pub use exec::{Watch, run, run_watched, run_with_policy};
 pub use finding::{Class, Finding, Party, Severity, Verdict};
 pub use launch::{Dim3, Incomplete, Landing, Launch, LaunchError, Options, Outcome, Trap};
 pub use memory::{DevicePointer, Fill, GlobalMemory, MemoryError};

@@ -49,29 +49,17 @@ pub(crate) enum Fault {
         other: Option<Party>,
     },
     /// An mbarrier operation where no mbarrier is.
-    NoObject {
-        at: u32,
-    },
+    NoObject { at: u32 },
     /// Arrivals that do not fit what the mbarrier was initialised for.
-    ArrivalCount {
-        at: u32,
-        misuse: ArrivalMisuse,
-    },
+    ArrivalCount { at: u32, misuse: ArrivalMisuse },
     /// More transaction bytes than an mbarrier can count.
-    TransactionRange {
-        at: u32,
-        tx: i64,
-    },
+    TransactionRange { at: u32, tx: i64 },
     /// A second arrival of a thread in one round of the cluster barrier.
     ClusterTwice,
     /// Threads that wait for ever.
-    Deadlock {
-        lines: Vec<WaitLine>,
-    },
+    Deadlock { lines: Vec<WaitLine> },
     /// A bulk copy of a size that is not a multiple of 16.
-    BulkSize {
-        bytes: u32,
-    },
+    BulkSize { bytes: u32 },
     /// A copy told to read more than it writes.
     SourceSize { given: u32, bytes: u32 },
     /// A lane that is not in the member mask it names.
@@ -95,9 +83,7 @@ pub(crate) enum Blocked {
     /// The rest of its warp, at a block barrier.
     Gather,
     /// Lanes of its warp.
-    Lanes {
-        members: u32,
-    },
+    Lanes { members: u32 },
     /// The cluster barrier.
     Cluster,
     /// A block barrier, in warps.
@@ -116,9 +102,7 @@ pub(crate) enum Blocked {
         tx: i64,
     },
     /// Something that is no mbarrier.
-    NoObject {
-        at: u32,
-    },
+    NoObject { at: u32 },
 }
 
 /// What is wrong with an arrival on an mbarrier.
@@ -135,13 +119,9 @@ pub(crate) enum ArrivalMisuse {
     /// `.noComplete` that completes the phase.
     Completes,
     /// A drop that leaves nobody.
-    DropsAll {
-        expected: u32,
-    },
+    DropsAll { expected: u32 },
     /// More pending arrivals than can be counted.
-    Overflow {
-        pending: u32,
-    },
+    Overflow { pending: u32 },
 }
 
 /// What is wrong with the use of a barrier.
@@ -254,18 +234,29 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             Class::MbarrierLifetime,
             "shared",
             u64::from(*at)..u64::from(*at) + 8,
-            format!("(1) uses shared bytes [{at}, {}) as an mbarrier, which they are not", at + 8),
+            format!(
+                "(1) uses shared bytes [{at}, {}) as an mbarrier, which they are not",
+                at + 8
+            ),
             "initialise the mbarrier before, and let a barrier make that known".to_owned(),
         ),
         Fault::ArrivalCount { at, misuse } => {
             let (message, remedy) = arrival(*at, *misuse);
-            (Class::ArrivalCount, "shared", u64::from(*at)..u64::from(*at) + 8, message, remedy)
+            (
+                Class::ArrivalCount,
+                "shared",
+                u64::from(*at)..u64::from(*at) + 8,
+                message,
+                remedy,
+            )
         }
         Fault::TransactionRange { at, tx } => (
             Class::TransactionBytes,
             "shared",
             u64::from(*at)..u64::from(*at) + 8,
-            format!("(1) brings the transaction bytes of the mbarrier at shared byte {at} to {tx}, beyond 1048575"),
+            format!(
+                "(1) brings the transaction bytes of the mbarrier at shared byte {at} to {tx}, beyond 1048575"
+            ),
             "expect what one stage holds, once a phase".to_owned(),
         ),
         Fault::ClusterTwice => (
@@ -281,7 +272,10 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             "",
             0..0,
             format!("(1) a bulk copy of {bytes} bytes, which is no multiple of 16"),
-            format!("copy {} bytes in bulk and the rest by element", bytes / 16 * 16),
+            format!(
+                "copy {} bytes in bulk and the rest by element",
+                bytes / 16 * 16
+            ),
         ),
         Fault::SourceSize { given, bytes } => (
             Class::Misaligned,
@@ -303,8 +297,16 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
     let mut notes = Vec::new();
     if let Fault::Deadlock { lines } = fault {
         // The first line is about the first party.
-        parties = lines.iter().take(MAX_PARTIES).map(|line| line.party.clone()).collect();
-        notes = lines.iter().enumerate().map(|(index, line)| wait_note(index, line)).collect();
+        parties = lines
+            .iter()
+            .take(MAX_PARTIES)
+            .map(|line| line.party.clone())
+            .collect();
+        notes = lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| wait_note(index, line))
+            .collect();
     }
     Finding {
         class,
@@ -323,7 +325,9 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
 fn deadlock(lines: &[WaitLine]) -> (Class, &'static str, Range<u64>, String, String) {
     let threads: u32 = lines.iter().map(|line| line.threads).sum();
     let phase = lines.iter().find_map(|line| match line.blocked {
-        Blocked::Phase { at, pending, tx, .. } => Some((at, pending, tx)),
+        Blocked::Phase {
+            at, pending, tx, ..
+        } => Some((at, pending, tx)),
         Blocked::NoObject { at } => Some((at, 0, 0)),
         _ => None,
     });
@@ -343,38 +347,73 @@ fn deadlock(lines: &[WaitLine]) -> (Class, &'static str, Range<u64>, String, Str
         );
     };
     let remedy = match (pending, tx) {
-        (0, 0) => "wait for the parity of the phase that is being filled, and turn it after each wait".to_owned(),
-        (0, 1..) => format!("expect {tx} bytes less, or copy them; and count what is copied, not what the tile holds"),
+        (0, 0) => {
+            "wait for the parity of the phase that is being filled, and turn it after each wait"
+                .to_owned()
+        }
+        (0, 1..) => format!(
+            "expect {tx} bytes less, or copy them; and count what is copied, not what the tile holds"
+        ),
         (0, _) => format!("expect the {} bytes more that are copied", -tx),
         (pending, _) => {
-            format!("let {pending} more arrivals come in each phase, or initialise the mbarrier for that many fewer")
+            format!(
+                "let {pending} more arrivals come in each phase, or initialise the mbarrier for that many fewer"
+            )
         }
     };
     (
         Class::PhaseNeverCompletes,
         "shared",
         u64::from(at)..u64::from(at) + 8,
-        format!("all {threads} threads left wait, (1) for a phase of the mbarrier at shared byte {at} that cannot complete"),
+        format!(
+            "all {threads} threads left wait, (1) for a phase of the mbarrier at shared byte {at} that cannot complete"
+        ),
         remedy,
     )
 }
 
 /// One line of the list of waits.
 fn wait_note(index: usize, line: &WaitLine) -> String {
-    let WaitLine { party, threads, blocked } = line;
+    let WaitLine {
+        party,
+        threads,
+        blocked,
+    } = line;
     let [x, y, z] = party.thread;
-    let who = format!("({}) {threads} threads, first ({x}, {y}, {z}), at line {} ({})", index + 1, party.line, party.what);
+    let who = format!(
+        "({}) {threads} threads, first ({x}, {y}, {z}), at line {} ({})",
+        index + 1,
+        party.line,
+        party.what
+    );
     let what = match blocked {
         Blocked::Spinning => "poll memory that nobody writes".to_owned(),
         Blocked::Gather => "wait at a barrier for the rest of their warp".to_owned(),
         Blocked::Lanes { members } => format!("wait for lanes {members:#010x} of their warp"),
         Blocked::Cluster => "wait at the cluster barrier".to_owned(),
-        Blocked::Barrier { id, arrived, wanted, missing } => {
+        Blocked::Barrier {
+            id,
+            arrived,
+            wanted,
+            missing,
+        } => {
             let missing: Vec<String> = missing.iter().map(u32::to_string).collect();
-            let missing = if missing.is_empty() { "none is left that could".to_owned() } else { missing.join(", ") };
-            format!("wait at barrier {id}: {arrived} of {wanted} warps have come; missing: {missing}")
+            let missing = if missing.is_empty() {
+                "none is left that could".to_owned()
+            } else {
+                missing.join(", ")
+            };
+            format!(
+                "wait at barrier {id}: {arrived} of {wanted} warps have come; missing: {missing}"
+            )
         }
-        Blocked::Phase { at, phase, pending, expected, tx } => format!(
+        Blocked::Phase {
+            at,
+            phase,
+            pending,
+            expected,
+            tx,
+        } => format!(
             "wait for phase {phase} (parity {}) of the mbarrier at shared byte {at}: {} of {expected} arrivals came, {tx} transaction bytes are outstanding",
             phase & 1,
             expected.saturating_sub(*pending),

@@ -25,7 +25,6 @@ mod shadow;
 mod tally;
 mod threads;
 mod touch;
-mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +36,6 @@ use std::sync::Arc;
 pub use advice::advise;
 pub use block::{BlockMonitor, BlockReport};
 pub use policy::{Disputed, Level, Policy, PolicyError};
-pub use watch::Watcher;
 
 use crate::event::Pc;
 use crate::finding::Finding;

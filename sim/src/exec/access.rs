@@ -45,6 +45,9 @@ impl Region {
     }
 }
 
+/// What [`Group::by_region`] calls for each window.
+type Each<'a, G> = dyn FnMut(&mut G, Region, &[u64; LANES], u32) -> Result<(), Stop> + 'a;
+
 /// The addresses of an operand, by lane.
 #[inline(always)]
 pub(crate) fn addresses(registers: &Registers, address: Address) -> [u64; LANES] {
@@ -80,7 +83,7 @@ impl<M: Monitor> Group<'_, M> {
         space: Space,
         mut addresses: [u64; LANES],
         mask: u32,
-        each: &mut dyn FnMut(&mut Self, Region, &[u64; LANES], u32) -> Result<(), Stop>,
+        each: &mut Each<'_, Self>,
     ) -> Result<(), Stop> {
         let mut rest = mask;
         while rest != 0 {

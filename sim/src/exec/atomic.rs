@@ -18,13 +18,24 @@ static WIDE: Mutex<()> = Mutex::new(());
 
 impl<M: Monitor> Group<'_, M> {
     /// `atom`, `red`.
-    pub(crate) fn atomic(&mut self, warp: &mut Warp, pc: Pc, at: u32, mask: u32) -> Result<(), Stop> {
+    pub(crate) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        at: u32,
+        mask: u32,
+    ) -> Result<(), Stop> {
         let atomic = self.machine.program.tables.atomics[at as usize];
         let addresses = addresses(&warp.registers, atomic.address);
         warp.polls += 1;
-        self.by_region(atomic.space, addresses, mask, &mut |group, region, addresses, mask| {
-            group.atomic_region(warp, pc, &atomic, region, addresses, mask)
-        })
+        self.by_region(
+            atomic.space,
+            addresses,
+            mask,
+            &mut |group, region, addresses, mask| {
+                group.atomic_region(warp, pc, &atomic, region, addresses, mask)
+            },
+        )
     }
 
     fn atomic_region(
@@ -39,7 +50,11 @@ impl<M: Monitor> Group<'_, M> {
         let touch = Touch {
             pc,
             region,
-            kind: if atomic.reduction { AccessKind::Reduction } else { AccessKind::Atomic },
+            kind: if atomic.reduction {
+                AccessKind::Reduction
+            } else {
+                AccessKind::Atomic
+            },
             ordering: atomic.ordering,
             scope: atomic.scope,
             bytes: atomic.bytes * atomic.count,
@@ -49,17 +64,24 @@ impl<M: Monitor> Group<'_, M> {
         // Atomics share the last cache slot; they are few, and mostly go to one place.
         let cache = self.caches.len() - 1;
         let Some(segment) = self.touch(warp, &touch, cache)? else {
-            return lanes_of(mask)
-                .try_for_each(|lane| self.atomic_region(warp, pc, atomic, region, addresses, 1 << lane));
+            return lanes_of(mask).try_for_each(|lane| {
+                self.atomic_region(warp, pc, atomic, region, addresses, 1 << lane)
+            });
         };
         let list = &self.machine.program.tables.lists[atomic.first as usize..];
         let count = atomic.count as usize;
         let ftz = region == Region::Global;
         let mut changed = false;
         for element in 0..count {
-            let (d, b, c) = (list[element], list[count + element], list[2 * count + element]);
+            let (d, b, c) = (
+                list[element],
+                list[count + element],
+                list[2 * count + element],
+            );
             for lane in lanes_of(mask) {
-                let host = segment.biased().wrapping_add(addresses[lane] as usize + element * atomic.bytes as usize);
+                let host = segment
+                    .biased()
+                    .wrapping_add(addresses[lane] as usize + element * atomic.bytes as usize);
                 let read = |warp: &Warp, register: u32, half: u32| match (register, atomic.bytes) {
                     (NONE, _) => 0,
                     (register, 2 | 4) => u64::from(warp.registers.row32(register)[lane]),
@@ -78,7 +100,8 @@ impl<M: Monitor> Group<'_, M> {
                     continue;
                 }
                 let (operand, swap) = (read(warp, b, 0), read(warp, c, 0));
-                let new = |old: u64| apply(atomic.op, atomic.ty, atomic.bytes, old, operand, swap, ftz);
+                let new =
+                    |old: u64| apply(atomic.op, atomic.ty, atomic.bytes, old, operand, swap, ftz);
                 // SAFETY: `touch` found the bytes in one writable segment, aligned.
                 let (old, wrote) = unsafe { update(host, atomic.bytes, new) };
                 changed |= wrote;
@@ -124,10 +147,22 @@ pub(super) unsafe fn update(host: *mut u8, bytes: u32, new: impl Fn(u64) -> u64)
 
 /// # Safety
 /// As for [`update`], with sixteen bytes.
-unsafe fn exchange_wide(host: *mut u8, op: AtomicOp, operand: [u64; 2], swap: [u64; 2]) -> ([u64; 2], bool) {
-    let _held = WIDE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+unsafe fn exchange_wide(
+    host: *mut u8,
+    op: AtomicOp,
+    operand: [u64; 2],
+    swap: [u64; 2],
+) -> ([u64; 2], bool) {
+    let _held = WIDE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     // SAFETY: the caller vouches for the bytes.
-    let cells = unsafe { [&*host.cast::<AtomicU64>(), &*host.add(8).cast::<AtomicU64>()] };
+    let cells = unsafe {
+        [
+            &*host.cast::<AtomicU64>(),
+            &*host.add(8).cast::<AtomicU64>(),
+        ]
+    };
     let old = [cells[0].load(SeqCst), cells[1].load(SeqCst)];
     let new = match op {
         AtomicOp::CompareSwap if old == operand => swap,
@@ -140,8 +175,22 @@ unsafe fn exchange_wide(host: *mut u8, op: AtomicOp, operand: [u64; 2], swap: [u
 }
 
 /// What an atomic makes of a value. `ftz` is for f32 sums in global memory, which flush subnormal numbers.
-pub(super) fn apply(op: AtomicOp, ty: AtomicType, bytes: u32, old: u64, operand: u64, swap: u64, ftz: bool) -> u64 {
-    let signed = |value: u64| if bytes == 4 { i64::from(value as i32) } else { value as i64 };
+pub(super) fn apply(
+    op: AtomicOp,
+    ty: AtomicType,
+    bytes: u32,
+    old: u64,
+    operand: u64,
+    swap: u64,
+    ftz: bool,
+) -> u64 {
+    let signed = |value: u64| {
+        if bytes == 4 {
+            i64::from(value as i32)
+        } else {
+            value as i64
+        }
+    };
     match op {
         AtomicOp::Exchange => operand,
         AtomicOp::CompareSwap if old == operand => swap,
@@ -149,8 +198,20 @@ pub(super) fn apply(op: AtomicOp, ty: AtomicType, bytes: u32, old: u64, operand:
         AtomicOp::And => old & operand,
         AtomicOp::Or => old | operand,
         AtomicOp::Xor => old ^ operand,
-        AtomicOp::Increment => if old >= operand { 0 } else { old + 1 },
-        AtomicOp::Decrement => if old == 0 || old > operand { operand } else { old - 1 },
+        AtomicOp::Increment => {
+            if old >= operand {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Decrement => {
+            if old == 0 || old > operand {
+                operand
+            } else {
+                old - 1
+            }
+        }
         AtomicOp::Add | AtomicOp::Min | AtomicOp::Max => match ty {
             AtomicType::Unsigned => match op {
                 AtomicOp::Add => old.wrapping_add(operand),
@@ -182,8 +243,12 @@ pub(super) fn apply(op: AtomicOp, ty: AtomicType, bytes: u32, old: u64, operand:
             }
             AtomicType::Half => u64::from(half::<F16>(op, old as u16, operand as u16)),
             AtomicType::Bfloat => u64::from(half::<Bf16>(op, old as u16, operand as u16)),
-            AtomicType::HalfPair => u64::from(pair2(old as u32, operand as u32, |a, b| half::<F16>(op, a, b))),
-            AtomicType::BfloatPair => u64::from(pair2(old as u32, operand as u32, |a, b| half::<Bf16>(op, a, b))),
+            AtomicType::HalfPair => u64::from(pair2(old as u32, operand as u32, |a, b| {
+                half::<F16>(op, a, b)
+            })),
+            AtomicType::BfloatPair => u64::from(pair2(old as u32, operand as u32, |a, b| {
+                half::<Bf16>(op, a, b)
+            })),
         },
     }
 }

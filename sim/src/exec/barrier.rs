@@ -44,7 +44,6 @@ pub(crate) struct Barriers([Named; 16]);
 /// A barrier that waits, for reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingBarrier {
-    pub(crate) id: u32,
     pub(crate) arrived: u64,
     pub(crate) wanted: Option<u32>,
 }
@@ -58,7 +57,6 @@ impl Barriers {
     /// The round that a barrier waits in.
     pub(crate) fn waiting(&self, id: u32) -> Option<WaitingBarrier> {
         self.0[id as usize].round.map(|round| WaitingBarrier {
-            id,
             arrived: round.arrived,
             wanted: round.warps,
         })

@@ -7,7 +7,7 @@ use super::access::{Region, addresses};
 use super::group::{Group, Stop};
 use super::mbarrier::{At, place};
 use super::warp::Warp;
-use crate::event::{Copy, CopyId, CopyKind, Groups, Monitor, Pc, Window};
+use crate::event::{Copy, CopyId, CopyKind, Monitor, Pc, Window};
 use crate::lanes::lanes_of;
 use crate::launch::Landing;
 use crate::memory::lanes::copy;
@@ -38,7 +38,13 @@ pub(crate) struct Flight {
 
 impl<M: Monitor> Group<'_, M> {
     /// `cp.async.bulk`, `cp.reduce.async.bulk`.
-    pub(crate) fn issue_bulk(&mut self, warp: &mut Warp, pc: Pc, at: u32, mask: u32) -> Result<(), Stop> {
+    pub(crate) fn issue_bulk(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        at: u32,
+        mask: u32,
+    ) -> Result<(), Stop> {
         let op = self.machine.program.tables.bulks[at as usize];
         let destinations = addresses(&warp.registers, op.destination);
         let sources = addresses(&warp.registers, op.source);
@@ -52,12 +58,32 @@ impl<M: Monitor> Group<'_, M> {
             let source = self.locate(op.source_space, sources[lane]);
             let destination = self.locate(op.destination_space, destinations[lane]);
             let object = match objects {
-                Some(addresses) => Some(self.object(warp, pc, lane, op.destination_space, addresses[lane])?),
+                Some(addresses) => {
+                    Some(self.object(warp, pc, lane, op.destination_space, addresses[lane])?)
+                }
                 None => None,
             };
-            self.check_range(warp, pc, lane, source.0, source.1, bytes.into(), UNIT, "reads")?;
+            self.check_range(
+                warp,
+                pc,
+                lane,
+                source.0,
+                source.1,
+                bytes.into(),
+                UNIT,
+                "reads",
+            )?;
             if op.multicast == NONE {
-                self.check_range(warp, pc, lane, destination.0, destination.1, bytes.into(), UNIT, "writes")?;
+                self.check_range(
+                    warp,
+                    pc,
+                    lane,
+                    destination.0,
+                    destination.1,
+                    bytes.into(),
+                    UNIT,
+                    "writes",
+                )?;
                 self.fly(warp, pc, lane, &op, source, destination, bytes, object);
                 continue;
             }
@@ -69,7 +95,16 @@ impl<M: Monitor> Group<'_, M> {
                 }
                 let destination = (Region::Shared { rank }, destination.1);
                 let object = object.map(|(_, offset)| (rank, offset));
-                self.check_range(warp, pc, lane, destination.0, destination.1, bytes.into(), UNIT, "writes")?;
+                self.check_range(
+                    warp,
+                    pc,
+                    lane,
+                    destination.0,
+                    destination.1,
+                    bytes.into(),
+                    UNIT,
+                    "writes",
+                )?;
                 self.fly(warp, pc, lane, &op, source, destination, bytes, object);
             }
         }
@@ -91,7 +126,11 @@ impl<M: Monitor> Group<'_, M> {
         let id = CopyId(self.next_copy);
         self.next_copy += 1;
         let window = |(region, at): (Region, u64)| (region.window().unwrap_or(Window::Global), at);
-        let kind = if matches!(destination.0, Region::Shared { .. }) { CopyKind::BulkLoad } else { CopyKind::BulkStore };
+        let kind = if matches!(destination.0, Region::Shared { .. }) {
+            CopyKind::BulkLoad
+        } else {
+            CopyKind::BulkStore
+        };
         self.monitor.issue(
             self.site(pc, 1 << lane),
             &Copy {
@@ -120,13 +159,6 @@ impl<M: Monitor> Group<'_, M> {
             self.land_flight(flight);
         } else {
             self.flights.push_back(flight);
-        }
-    }
-
-    /// Closes the running bulk group of these lanes.
-    pub(crate) fn commit_bulk(&mut self, warp: &mut Warp, mask: u32) {
-        for lane in lanes_of(mask) {
-            warp.copies.bulk_committed[lane] += 1;
         }
     }
 
@@ -164,7 +196,9 @@ impl<M: Monitor> Group<'_, M> {
 
     /// Lands the oldest flight that `wanted` picks. Whether there was one.
     pub(crate) fn land_flight_where(&mut self, wanted: impl FnMut(&Flight) -> bool) -> bool {
-        let Some(at) = self.flights.iter().position(wanted) else { return false };
+        let Some(at) = self.flights.iter().position(wanted) else {
+            return false;
+        };
         if let Some(flight) = self.flights.remove(at) {
             self.land_flight(flight);
         }
@@ -201,12 +235,22 @@ impl<M: Monitor> Group<'_, M> {
         self.writes += 1;
         let (region, at) = flight.destination;
         let len = u64::from(flight.bytes);
-        if let (Some(segment), Some((bytes, valid))) = (self.segment(region, at, at + len), &flight.taken) {
+        if let (Some(segment), Some((bytes, valid))) =
+            (self.segment(region, at, at + len), &flight.taken)
+        {
             let to = segment.biased().wrapping_add(at as usize);
             match flight.reduce {
                 // SAFETY: the range was checked at issue, and segments live as long as the run.
                 None => unsafe { copy(bytes.as_ptr().cast(), to, flight.bytes as usize) },
-                Some((op, ty, size)) => reduce(to, bytes, flight.bytes, op, ty, size, region == Region::Global),
+                Some((op, ty, size)) => reduce(
+                    to,
+                    bytes,
+                    flight.bytes,
+                    op,
+                    ty,
+                    size,
+                    region == Region::Global,
+                ),
             }
             spread_valid(&segment, at, len, valid, region == Region::Global);
         }
@@ -236,7 +280,15 @@ fn spread_valid(segment: &Segment, at: u64, len: u64, valid: &[u64], shared: boo
 }
 
 /// `cp.reduce.async.bulk`: each element atomically.
-fn reduce(to: *mut u8, bytes: &[u64], len: u32, op: AtomicOp, ty: AtomicType, size: u32, global: bool) {
+fn reduce(
+    to: *mut u8,
+    bytes: &[u64],
+    len: u32,
+    op: AtomicOp,
+    ty: AtomicType,
+    size: u32,
+    global: bool,
+) {
     for at in (0..len).step_by(size as usize) {
         let operand = bytes[at as usize / 8] >> (8 * (at % 8)) & low_bits(8 * size);
         let new = |old: u64| super::atomic::apply(op, ty, size, old, operand, 0, global);

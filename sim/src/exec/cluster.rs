@@ -24,7 +24,13 @@ impl ClusterBarrier {
 
 impl<M: Monitor> Group<'_, M> {
     /// `barrier.cluster.arrive`.
-    pub(crate) fn cluster_arrive(&mut self, warp: &Warp, pc: Pc, mask: u32, ordering: Ordering) -> Result<(), Stop> {
+    pub(crate) fn cluster_arrive(
+        &mut self,
+        warp: &Warp,
+        pc: Pc,
+        mask: u32,
+        ordering: Ordering,
+    ) -> Result<(), Stop> {
         let site = self.site(pc, mask);
         let arrived = self.cluster.arrived[site.warp as usize];
         if arrived & mask != 0 {
@@ -38,10 +44,19 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// `barrier.cluster.wait`. Whether the lanes may go on.
-    pub(crate) fn cluster_wait(&mut self, warp: &mut Warp, index: usize, pc: Pc, mask: u32, ordering: Ordering) -> bool {
+    pub(crate) fn cluster_wait(
+        &mut self,
+        warp: &mut Warp,
+        index: usize,
+        pc: Pc,
+        mask: u32,
+        ordering: Ordering,
+    ) -> bool {
         let site = self.site(pc, mask);
         if self.cluster.arrived[site.warp as usize] & mask != 0 {
-            warp.fragments[index].wait = Wait::Cluster { generation: self.cluster.generation };
+            warp.fragments[index].wait = Wait::Cluster {
+                generation: self.cluster.generation,
+            };
             return false;
         }
         self.monitor.cluster_wait(site, ordering);
@@ -55,11 +70,15 @@ impl<M: Monitor> Group<'_, M> {
             return;
         }
         let warps = self.blocks.iter().flat_map(|block| &block.warps);
-        let complete = warps.zip(&self.cluster.arrived).enumerate().all(|(index, (warp, arrived))| {
-            // The running warp is not in its block at the moment.
-            let live = if index == own { live } else { warp.live };
-            live & !arrived == 0
-        });
+        let complete =
+            warps
+                .zip(&self.cluster.arrived)
+                .enumerate()
+                .all(|(index, (warp, arrived))| {
+                    // The running warp is not in its block at the moment.
+                    let live = if index == own { live } else { warp.live };
+                    live & !arrived == 0
+                });
         if complete {
             self.cluster.generation += 1;
             self.cluster.arrived.fill(0);

@@ -21,8 +21,15 @@ use crate::report::Fault;
 #[derive(Clone, Debug)]
 enum Pending {
     Copies(Box<Copies>),
-    /// `cp.async.mbarrier.arrive`: arrivals when all copies before are done, by lane.
-    Arrivals { mask: u32, objects: [At; LANES] },
+    /// `cp.async.mbarrier.arrive`: arrivals when all copies before are done.
+    Arrivals(Box<Arrivals>),
+}
+
+/// The lanes whose arrivals are to come, and the objects they arrive on.
+#[derive(Clone, Debug)]
+struct Arrivals {
+    mask: u32,
+    objects: [At; LANES],
 }
 
 /// The `cp.async` of one instruction.
@@ -44,7 +51,7 @@ impl Pending {
     fn mask(&self) -> u32 {
         match self {
             Self::Copies(copies) => copies.mask,
-            Self::Arrivals { mask, .. } => *mask,
+            Self::Arrivals(arrivals) => arrivals.mask,
         }
     }
 }
@@ -64,7 +71,12 @@ pub(crate) struct CopyQueue {
 
 impl Default for CopyQueue {
     fn default() -> Self {
-        Self { pending: VecDeque::new(), spare: Vec::new(), committed: [0; LANES], bulk_committed: [0; LANES] }
+        Self {
+            pending: VecDeque::new(),
+            spare: Vec::new(),
+            committed: [0; LANES],
+            bulk_committed: [0; LANES],
+        }
     }
 }
 
@@ -82,7 +94,11 @@ impl CopyQueue {
 
     /// Drops what has landed from the front.
     fn trim(&mut self) {
-        while self.pending.front().is_some_and(|pending| pending.mask() == 0) {
+        while self
+            .pending
+            .front()
+            .is_some_and(|pending| pending.mask() == 0)
+        {
             if let Some(Pending::Copies(copies)) = self.pending.pop_front() {
                 self.spare.push(copies);
             }
@@ -92,16 +108,29 @@ impl CopyQueue {
 
 impl<M: Monitor> Group<'_, M> {
     /// `cp.async`.
-    pub(crate) fn issue_elements(&mut self, warp: &mut Warp, pc: Pc, index: u32, mask: u32) -> Result<(), Stop> {
+    pub(crate) fn issue_elements(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        index: u32,
+        mask: u32,
+    ) -> Result<(), Stop> {
         let op = self.machine.program.tables.copies[index as usize];
-        let mut copies = warp.copies.spare.pop().unwrap_or_else(|| Box::new(Copies::NONE));
+        let mut copies = warp
+            .copies
+            .spare
+            .pop()
+            .unwrap_or_else(|| Box::new(Copies::NONE));
         copies.mask = mask;
         copies.bytes = op.bytes;
         copies.destinations = addresses(&warp.registers, op.destination);
         copies.sources = addresses(&warp.registers, op.source);
         copies.groups = warp.copies.committed;
-        copies.source_bytes =
-            if op.source_bytes == NONE { [op.bytes; LANES] } else { *warp.registers.row32(op.source_bytes) };
+        copies.source_bytes = if op.source_bytes == NONE {
+            [op.bytes; LANES]
+        } else {
+            *warp.registers.row32(op.source_bytes)
+        };
         if let Some(ignore) = op.ignore {
             for lane in lanes_of(warp.registers.pred[ignore.pred as usize] ^ ignore.flip) {
                 copies.source_bytes[lane] = 0;
@@ -136,7 +165,16 @@ impl<M: Monitor> Group<'_, M> {
         let shared = Region::Shared { rank: self.rank };
         if bits & (size - 1) != 0 || self.segment(shared, low, high).is_none() {
             for lane in lanes_of(copies.mask) {
-                self.check_range(warp, pc, lane, shared, copies.destinations[lane], size, size, "writes")?;
+                self.check_range(
+                    warp,
+                    pc,
+                    lane,
+                    shared,
+                    copies.destinations[lane],
+                    size,
+                    size,
+                    "writes",
+                )?;
             }
         }
         let (mut reading, mut odd) = (0u32, 0u32);
@@ -147,7 +185,15 @@ impl<M: Monitor> Group<'_, M> {
         (reading, odd) = (reading & copies.mask, odd & copies.mask);
         if odd != 0 {
             let given = copies.source_bytes[odd.trailing_zeros() as usize];
-            return Err(self.fault(warp, pc, odd, Fault::SourceSize { given, bytes: copies.bytes }));
+            return Err(self.fault(
+                warp,
+                pc,
+                odd,
+                Fault::SourceSize {
+                    given,
+                    bytes: copies.bytes,
+                },
+            ));
         }
         if reading == 0 {
             return Ok(());
@@ -156,7 +202,16 @@ impl<M: Monitor> Group<'_, M> {
         if bits & (size - 1) != 0 || self.segment(Region::Global, low, high).is_none() {
             for lane in lanes_of(reading) {
                 let len = u64::from(copies.source_bytes[lane]);
-                self.check_range(warp, pc, lane, Region::Global, copies.sources[lane], len, size, "reads")?;
+                self.check_range(
+                    warp,
+                    pc,
+                    lane,
+                    Region::Global,
+                    copies.sources[lane],
+                    len,
+                    size,
+                    "reads",
+                )?;
             }
         }
         Ok(())
@@ -178,11 +233,30 @@ impl<M: Monitor> Group<'_, M> {
         let space = region.name();
         let bytes = at..at.saturating_add(len);
         if !at.is_multiple_of(align) {
-            return Err(self.fault(warp, pc, 1 << lane, Fault::Misaligned { space, bytes, needed: align }));
+            return Err(self.fault(
+                warp,
+                pc,
+                1 << lane,
+                Fault::Misaligned {
+                    space,
+                    bytes,
+                    needed: align,
+                },
+            ));
         }
         if self.segment(region, bytes.start, bytes.end).is_none() {
             let nearest = self.describe(region, at);
-            return Err(self.fault(warp, pc, 1 << lane, Fault::OutOfBounds { space, bytes, verb, nearest }));
+            return Err(self.fault(
+                warp,
+                pc,
+                1 << lane,
+                Fault::OutOfBounds {
+                    space,
+                    bytes,
+                    verb,
+                    nearest,
+                },
+            ));
         }
         Ok(())
     }
@@ -200,7 +274,14 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// `cp.async.wait_group`, `wait_all`: what it waits for lands now.
-    pub(crate) fn wait_groups(&mut self, warp: &mut Warp, pc: Pc, groups: Groups, pending: Option<u32>, mask: u32) {
+    pub(crate) fn wait_groups(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        groups: Groups,
+        pending: Option<u32>,
+        mask: u32,
+    ) {
         match groups {
             Groups::Element => self.land_groups(warp, pending, mask),
             Groups::Bulk { read } => self.wait_bulk(warp, pending.unwrap_or(0), read, mask),
@@ -212,13 +293,12 @@ impl<M: Monitor> Group<'_, M> {
     fn land_groups(&mut self, warp: &mut Warp, allowed: Option<u32>, mask: u32) {
         let committed = warp.copies.committed;
         for at in 0..warp.copies.pending.len() {
-            let Pending::Copies(copies) = &mut warp.copies.pending[at] else { continue };
+            let Pending::Copies(copies) = &mut warp.copies.pending[at] else {
+                continue;
+            };
             let mut due = 0u32;
-            for lane in 0..LANES {
-                let old = match allowed {
-                    None => true,
-                    Some(allowed) => copies.groups[lane].saturating_add(allowed) < committed[lane],
-                };
+            for (lane, (group, committed)) in copies.groups.iter().zip(committed).enumerate() {
+                let old = allowed.is_none_or(|allowed| group.saturating_add(allowed) < committed);
                 due |= u32::from(old) << lane;
             }
             due &= copies.mask & mask;
@@ -231,7 +311,9 @@ impl<M: Monitor> Group<'_, M> {
 
     /// Remembers arrivals for when the copies before them are done.
     pub(crate) fn queue_arrival(&mut self, warp: &mut Warp, objects: [At; LANES], mask: u32) {
-        warp.copies.pending.push_back(Pending::Arrivals { mask, objects });
+        warp.copies
+            .pending
+            .push_back(Pending::Arrivals(Box::new(Arrivals { mask, objects })));
         if self.machine.options.landing == Landing::Early {
             self.land_all(warp);
         }
@@ -256,11 +338,11 @@ impl<M: Monitor> Group<'_, M> {
                     self.land(copies, due);
                 }
             }
-            Pending::Arrivals { mask, objects } => {
-                let due = *mask & lanes;
-                *mask &= !due;
+            Pending::Arrivals(arrivals) => {
+                let due = arrivals.mask & lanes;
+                arrivals.mask &= !due;
                 for lane in lanes_of(due) {
-                    self.arrive_for_copies(objects[lane]);
+                    self.arrive_for_copies(arrivals.objects[lane]);
                 }
             }
         }
@@ -269,18 +351,25 @@ impl<M: Monitor> Group<'_, M> {
     /// Makes the first arrival on an object (on any, without one) that waits for copies of this warp, having landed those. Whether there was one.
     pub(crate) fn land_arrival(&mut self, warp: &mut Warp, object: Option<At>) -> bool {
         let wanted = |at: &At| object.is_none_or(|object| object == *at);
-        let found = warp.copies.pending.iter().enumerate().find_map(|(index, pending)| match pending {
-            Pending::Arrivals { mask, objects } => {
-                let lanes = lanes_of(*mask).filter(|lane| wanted(&objects[*lane])).fold(0u32, |all, lane| all | 1 << lane);
-                (lanes != 0).then_some((index, lanes))
-            }
-            Pending::Copies(_) => None,
-        });
-        let Some((index, lanes)) = found else { return false };
+        let found =
+            warp.copies
+                .pending
+                .iter()
+                .enumerate()
+                .find_map(|(index, pending)| match pending {
+                    Pending::Arrivals(arrivals) => {
+                        let lanes = lanes_of(arrivals.mask)
+                            .filter(|lane| wanted(&arrivals.objects[*lane]))
+                            .fold(0u32, |all, lane| all | 1 << lane);
+                        (lanes != 0).then_some((index, lanes))
+                    }
+                    Pending::Copies(_) => None,
+                });
+        let Some((index, lanes)) = found else {
+            return false;
+        };
         for at in 0..=index {
-            let mut pending = std::mem::replace(&mut warp.copies.pending[at], Pending::Arrivals { mask: 0, objects: [(0, 0); LANES] });
-            self.land_pending(&mut pending, lanes);
-            warp.copies.pending[at] = pending;
+            self.land_pending(&mut warp.copies.pending[at], lanes);
         }
         warp.copies.trim();
         true
@@ -320,7 +409,9 @@ impl<M: Monitor> Group<'_, M> {
             let (at, source) = (copies.destinations[lane], copies.sources[lane]);
             let reads = u64::from(copies.source_bytes[lane]);
             // Lanes in different variables or allocations are found one by one.
-            let Some(to) = to.or_else(|| self.segment(shared, at, at + size)) else { continue };
+            let Some(to) = to.or_else(|| self.segment(shared, at, at + size)) else {
+                continue;
+            };
             let from = match reads {
                 0 => None,
                 _ => from.or_else(|| self.segment(Region::Global, source, source + reads)),
@@ -347,13 +438,24 @@ fn land_one(to: &Segment, at: u64, from: Option<&Segment>, source: u64, reads: u
     let mut valid = low_bits(size as u32);
     if let Some(from) = from {
         // SAFETY: both ranges were checked when the copy was issued, and segments live as long as the run.
-        unsafe { copy(from.biased().wrapping_add(source as usize), target, reads as usize) };
+        unsafe {
+            copy(
+                from.biased().wrapping_add(source as usize),
+                target,
+                reads as usize,
+            )
+        };
         if !from.valid.is_null() {
             valid &= from.valid_bits(source, reads as u32) | !low_bits(reads as u32);
         }
     }
     let written = if from.is_some() { reads } else { 0 };
     // SAFETY: as above.
-    unsafe { clear(target.wrapping_add(written as usize), (size - written) as usize) };
+    unsafe {
+        clear(
+            target.wrapping_add(written as usize),
+            (size - written) as usize,
+        )
+    };
     to.set_valid(at, size as u32, valid);
 }

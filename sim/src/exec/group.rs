@@ -160,7 +160,8 @@ impl<'m, M: Monitor> Group<'m, M> {
 
     /// What is the same for a new group and one that starts over.
     fn begin(&mut self) {
-        self.cluster.reset(self.blocks.len() * self.machine.warps() as usize);
+        self.cluster
+            .reset(self.blocks.len() * self.machine.warps() as usize);
         if let Landing::Random(seed) = self.machine.options.landing {
             // Never zero, which the generator cannot leave.
             self.random = (seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1;
@@ -286,7 +287,11 @@ impl<'m, M: Monitor> Group<'m, M> {
     /// Runs one warp until it waits or its turn is over. Whether it could run at all.
     fn turn(&mut self, warp: &mut Warp) -> bool {
         let random = matches!(self.machine.options.landing, Landing::Random(_));
-        let mut budget = if random { (self.draw() % 256) as u32 + 1 } else { TURN };
+        let mut budget = if random {
+            (self.draw() % 256) as u32 + 1
+        } else {
+            TURN
+        };
         if random {
             self.land_at_random(warp);
         }
@@ -336,9 +341,11 @@ impl<'m, M: Monitor> Group<'m, M> {
                     passed
                 }
                 Wait::Cluster { generation } => self.cluster.generation != generation,
-                Wait::Mbarrier { rank, offset, phase } => {
-                    fragment.answer || self.phase((rank, offset)) != phase
-                }
+                Wait::Mbarrier {
+                    rank,
+                    offset,
+                    phase,
+                } => fragment.answer || self.phase((rank, offset)) != phase,
             };
             if ready {
                 warp.fragments[index].wait = Wait::Ready;

@@ -52,7 +52,10 @@ pub(crate) struct Objects(Vec<(u32, State)>);
 impl Objects {
     /// The object at an offset.
     pub(crate) fn get(&mut self, offset: u32) -> Option<&mut State> {
-        self.0.iter_mut().find(|(at, _)| *at == offset).map(|(_, state)| state)
+        self.0
+            .iter_mut()
+            .find(|(at, _)| *at == offset)
+            .map(|(_, state)| state)
     }
 
     fn insert(&mut self, offset: u32, state: State) {
@@ -89,10 +92,20 @@ pub(crate) fn place(at: At) -> (Window, u64) {
 
 impl<M: Monitor> Group<'_, M> {
     /// `mbarrier` in all its forms.
-    pub(crate) fn mbarrier(&mut self, warp: &mut Warp, index: usize, pc: Pc, at: u32, mask: u32) -> Result<Flow, Stop> {
+    pub(crate) fn mbarrier(
+        &mut self,
+        warp: &mut Warp,
+        index: usize,
+        pc: Pc,
+        at: u32,
+        mask: u32,
+    ) -> Result<Flow, Stop> {
         let op = self.machine.program.tables.mbarriers[at as usize];
         if op.kind == MbarrierKind::PendingCount {
-            let counts = warp.registers.row64(op.operand).map(|token| token as u32 & MAX_COUNT);
+            let counts = warp
+                .registers
+                .row64(op.operand)
+                .map(|token| token as u32 & MAX_COUNT);
             warp.registers.set32(op.d, &counts, mask);
             return Ok(Flow::Next);
         }
@@ -101,11 +114,27 @@ impl<M: Monitor> Group<'_, M> {
             return Ok(self.wait_phase(warp, index, pc, &op, &objects, mask));
         }
         self.writes += 1;
-        let operand = if op.operand == NONE { [1; LANES] } else { *warp.registers.row32(op.operand) };
-        let bytes = if op.bytes == NONE { [0; LANES] } else { *warp.registers.row32(op.bytes) };
+        let operand = if op.operand == NONE {
+            [1; LANES]
+        } else {
+            *warp.registers.row32(op.operand)
+        };
+        let bytes = if op.bytes == NONE {
+            [0; LANES]
+        } else {
+            *warp.registers.row32(op.bytes)
+        };
         let mut tokens = [0; LANES];
         for lane in lanes_of(mask) {
-            tokens[lane] = self.mbarrier_lane(warp, pc, lane, &op, objects[lane], operand[lane], bytes[lane])?;
+            tokens[lane] = self.mbarrier_lane(
+                warp,
+                pc,
+                lane,
+                &op,
+                objects[lane],
+                operand[lane],
+                bytes[lane],
+            )?;
         }
         if op.d != NONE {
             warp.registers.set64(op.d, &tokens, mask);
@@ -114,7 +143,13 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// The objects that the lanes name.
-    fn objects(&mut self, warp: &Warp, pc: Pc, op: &Mbarrier, mask: u32) -> Result<[At; LANES], Stop> {
+    fn objects(
+        &mut self,
+        warp: &Warp,
+        pc: Pc,
+        op: &Mbarrier,
+        mask: u32,
+    ) -> Result<[At; LANES], Stop> {
         let mut objects = [(0, 0); LANES];
         let addresses = addresses(&warp.registers, op.address);
         for lane in lanes_of(mask) {
@@ -135,7 +170,12 @@ impl<M: Monitor> Group<'_, M> {
         let (region, offset) = self.locate(space, address);
         let Region::Shared { rank } = region else {
             let nearest = self.describe(region, offset);
-            let fault = Fault::OutOfBounds { space: region.name(), bytes: offset..offset.saturating_add(8), verb: "uses as an mbarrier", nearest };
+            let fault = Fault::OutOfBounds {
+                space: region.name(),
+                bytes: offset..offset.saturating_add(8),
+                verb: "uses as an mbarrier",
+                nearest,
+            };
             return Err(self.fault(warp, pc, 1 << lane, fault));
         };
         self.check_range(warp, pc, lane, region, offset, 8, 8, "uses as an mbarrier")?;
@@ -158,39 +198,61 @@ impl<M: Monitor> Group<'_, M> {
         let (count, drop) = match op.kind {
             MbarrierKind::Init => {
                 if !(1..=MAX_COUNT).contains(&operand) {
-                    return Err(self.fault(warp, pc, 1 << lane, misuse(ArrivalMisuse::InitCount(operand))));
+                    return Err(self.fault(
+                        warp,
+                        pc,
+                        1 << lane,
+                        misuse(ArrivalMisuse::InitCount(operand)),
+                    ));
                 }
-                self.monitor.mbarrier(site, lane as u32, place(at), MbarrierOp::Init(operand));
-                let state = State { phase: 0, pending: operand, expected: operand, tx: 0 };
+                self.monitor
+                    .mbarrier(site, lane as u32, place(at), MbarrierOp::Init(operand));
+                let state = State {
+                    phase: 0,
+                    pending: operand,
+                    expected: operand,
+                    tx: 0,
+                };
                 let shared = &mut self.blocks[usize::from(at.0)].shared;
                 shared.objects.insert(at.1, state);
                 shared.mark_valid(at.1, 8);
                 return Ok(0);
             }
             MbarrierKind::Inval => {
-                self.monitor.mbarrier(site, lane as u32, place(at), MbarrierOp::Inval);
+                self.monitor
+                    .mbarrier(site, lane as u32, place(at), MbarrierOp::Inval);
                 self.blocks[usize::from(at.0)].shared.objects.remove(at.1);
                 return Ok(0);
             }
             MbarrierKind::ExpectTx => {
-                self.monitor.mbarrier(site, lane as u32, place(at), MbarrierOp::ExpectTx(bytes));
+                self.monitor
+                    .mbarrier(site, lane as u32, place(at), MbarrierOp::ExpectTx(bytes));
                 self.expect(warp, pc, lane, at, i64::from(bytes))?;
                 return Ok(0);
             }
             MbarrierKind::CompleteTx => {
-                self.monitor.mbarrier(site, lane as u32, place(at), MbarrierOp::CompleteTx(bytes));
+                self.monitor
+                    .mbarrier(site, lane as u32, place(at), MbarrierOp::CompleteTx(bytes));
                 self.expect(warp, pc, lane, at, -i64::from(bytes))?;
                 self.settle(at);
                 return Ok(0);
             }
             MbarrierKind::Arrive { drop } => (operand, drop),
-            MbarrierKind::TestWait | MbarrierKind::TryWait | MbarrierKind::PendingCount => return Ok(0),
+            MbarrierKind::TestWait | MbarrierKind::TryWait | MbarrierKind::PendingCount => {
+                return Ok(0);
+            }
         };
         self.monitor.mbarrier(
             site,
             lane as u32,
             place(at),
-            MbarrierOp::Arrive { count, expect_tx: bytes, drop, ordering: op.ordering, scope: op.scope },
+            MbarrierOp::Arrive {
+                count,
+                expect_tx: bytes,
+                drop,
+                ordering: op.ordering,
+                scope: op.scope,
+            },
         );
         if bytes != 0 {
             self.expect(warp, pc, lane, at, i64::from(bytes))?;
@@ -198,11 +260,17 @@ impl<M: Monitor> Group<'_, M> {
         let state = self.live_object(warp, pc, lane, at)?;
         let token = state.token();
         let wrong = if count == 0 || count > state.pending {
-            Some(ArrivalMisuse::TooMany { count, pending: state.pending, expected: state.expected })
+            Some(ArrivalMisuse::TooMany {
+                count,
+                pending: state.pending,
+                expected: state.expected,
+            })
         } else if op.no_complete && count == state.pending && state.tx == 0 {
             Some(ArrivalMisuse::Completes)
         } else if drop && state.expected <= count {
-            Some(ArrivalMisuse::DropsAll { expected: state.expected })
+            Some(ArrivalMisuse::DropsAll {
+                expected: state.expected,
+            })
         } else {
             None
         };
@@ -218,19 +286,33 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// The object at a place, which must be one.
-    fn live_object(&mut self, warp: &Warp, pc: Pc, lane: usize, at: At) -> Result<&mut State, Stop> {
+    fn live_object(
+        &mut self,
+        warp: &Warp,
+        pc: Pc,
+        lane: usize,
+        at: At,
+    ) -> Result<&mut State, Stop> {
         let objects = &mut self.blocks[usize::from(at.0)].shared.objects;
         if objects.get(at.1).is_none() {
             return Err(self.no_object(warp, pc, lane, at));
         }
         // Looked up twice because a borrow that is returned on one path lasts on all.
-        self.blocks[usize::from(at.0)].shared.objects.get(at.1).ok_or(Stop)
+        self.blocks[usize::from(at.0)]
+            .shared
+            .objects
+            .get(at.1)
+            .ok_or(Stop)
     }
 
     /// There is no object at a place that is used as one. A monitor that judges has said so already.
     #[cold]
     fn no_object(&mut self, warp: &Warp, pc: Pc, lane: usize, at: At) -> Stop {
-        if M::JUDGES { Stop } else { self.fault(warp, pc, 1 << lane, Fault::NoObject { at: at.1 }) }
+        if M::JUDGES {
+            Stop
+        } else {
+            self.fault(warp, pc, 1 << lane, Fault::NoObject { at: at.1 })
+        }
     }
 
     /// Adds transaction bytes.
@@ -239,14 +321,21 @@ impl<M: Monitor> Group<'_, M> {
         state.tx += bytes;
         let tx = state.tx;
         if tx.unsigned_abs() > MAX_COUNT.into() {
-            return Err(self.fault(warp, pc, 1 << lane, Fault::TransactionRange { at: at.1, tx }));
+            return Err(self.fault(
+                warp,
+                pc,
+                1 << lane,
+                Fault::TransactionRange { at: at.1, tx },
+            ));
         }
         Ok(())
     }
 
     /// Ends the object's phase if nothing is missing.
     pub(crate) fn settle(&mut self, at: At) {
-        let Some(state) = self.blocks[usize::from(at.0)].shared.objects.get(at.1) else { return };
+        let Some(state) = self.blocks[usize::from(at.0)].shared.objects.get(at.1) else {
+            return;
+        };
         let phase = state.phase;
         if state.try_complete() {
             self.monitor.mbarrier_complete(place(at), phase);
@@ -273,25 +362,48 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// `cp.async.mbarrier.arrive`: counts the arrival to come, and remembers it.
-    pub(crate) fn copy_arrive(&mut self, warp: &mut Warp, pc: Pc, at: u32, mask: u32) -> Result<(), Stop> {
+    pub(crate) fn copy_arrive(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        at: u32,
+        mask: u32,
+    ) -> Result<(), Stop> {
         let op = self.machine.program.tables.copy_arrives[at as usize];
         let addresses = addresses(&warp.registers, op.address);
         let mut objects = [(0, 0); LANES];
         for lane in lanes_of(mask) {
             let at = self.object(warp, pc, lane, op.space, addresses[lane])?;
             objects[lane] = at;
-            self.monitor.mbarrier(self.site(pc, 1 << lane), lane as u32, place(at), MbarrierOp::CopyArrive { noinc: op.noinc });
+            self.monitor.mbarrier(
+                self.site(pc, 1 << lane),
+                lane as u32,
+                place(at),
+                MbarrierOp::CopyArrive { noinc: op.noinc },
+            );
             let state = self.live_object(warp, pc, lane, at)?;
             if !op.noinc {
                 state.pending += 1;
                 let pending = state.pending;
                 if pending > MAX_COUNT {
-                    let fault = Fault::ArrivalCount { at: at.1, misuse: ArrivalMisuse::Overflow { pending } };
+                    let fault = Fault::ArrivalCount {
+                        at: at.1,
+                        misuse: ArrivalMisuse::Overflow { pending },
+                    };
                     return Err(self.fault(warp, pc, 1 << lane, fault));
                 }
             } else if state.pending == 0 {
-                let misuse = ArrivalMisuse::TooMany { count: 1, pending: 0, expected: state.expected };
-                return Err(self.fault(warp, pc, 1 << lane, Fault::ArrivalCount { at: at.1, misuse }));
+                let misuse = ArrivalMisuse::TooMany {
+                    count: 1,
+                    pending: 0,
+                    expected: state.expected,
+                };
+                return Err(self.fault(
+                    warp,
+                    pc,
+                    1 << lane,
+                    Fault::ArrivalCount { at: at.1, misuse },
+                ));
             }
         }
         self.queue_arrival(warp, objects, mask);
@@ -336,17 +448,30 @@ impl<M: Monitor> Group<'_, M> {
         if let Some(at) = held
             && !std::mem::take(&mut warp.fragments[index].answer)
         {
-            warp.fragments[index].wait = Wait::Mbarrier { rank: at.0, offset: at.1, phase: self.phase(at) };
+            warp.fragments[index].wait = Wait::Mbarrier {
+                rank: at.0,
+                offset: at.1,
+                phase: self.phase(at),
+            };
             return Flow::Held;
         }
         warp.registers.set_pred(op.d, done, mask);
         for lane in lanes_of(mask) {
             let wait = if done >> lane & 1 != 0 {
-                MbarrierOp::WaitDone { phase: seen[lane], ordering: op.ordering, scope: op.scope }
+                MbarrierOp::WaitDone {
+                    phase: seen[lane],
+                    ordering: op.ordering,
+                    scope: op.scope,
+                }
             } else {
                 MbarrierOp::WaitPending
             };
-            self.monitor.mbarrier(self.site(pc, 1 << lane), lane as u32, place(objects[lane]), wait);
+            self.monitor.mbarrier(
+                self.site(pc, 1 << lane),
+                lane as u32,
+                place(objects[lane]),
+                wait,
+            );
         }
         if held.is_some() {
             warp.polls += 1;
@@ -356,6 +481,10 @@ impl<M: Monitor> Group<'_, M> {
 
     /// The incomplete phase of an object; of none, a number that no object has.
     pub(crate) fn phase(&mut self, at: At) -> u64 {
-        self.blocks[usize::from(at.0)].shared.objects.get(at.1).map_or(u64::MAX, |state| state.phase)
+        self.blocks[usize::from(at.0)]
+            .shared
+            .objects
+            .get(at.1)
+            .map_or(u64::MAX, |state| state.phase)
     }
 }

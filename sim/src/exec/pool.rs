@@ -124,9 +124,7 @@ impl<'m, W: Watch> Pool<'m, W> {
         number: u64,
         spare: &mut Option<Group<'m, W::Monitor>>,
     ) -> Option<Group<'m, W::Monitor>> {
-        let monitor = self
-            .watch
-            .begin(number * u64::from(self.machine.group_blocks()));
+        let monitor = self.watch.begin(number as u32);
         if let Some(mut group) = spare.take() {
             let old = group.restart(number, monitor);
             self.watch.end(old);

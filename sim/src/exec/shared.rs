@@ -70,7 +70,10 @@ impl SharedMemory {
 
     /// Marks bytes as written.
     pub(crate) fn mark_valid(&self, from: u32, len: u32) {
-        if let Some(segment) = self.segments.find(from.into(), u64::from(from + len), &mut 0) {
+        if let Some(segment) = self
+            .segments
+            .find(from.into(), u64::from(from + len), &mut 0)
+        {
             segment.mark_valid(from.into(), len, false);
         }
     }

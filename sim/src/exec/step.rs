@@ -1,12 +1,15 @@
 //! The instruction loop.
 
+use std::ops::Range;
+
 use super::group::{Group, MAX_POLLS, Stop};
 use super::mbarrier::Flow;
 use super::warp::{NO_RECORD, Warp};
 use crate::event::{Fence, Monitor, Pc};
 use crate::lanes::{LANES, lanes_of};
 use crate::launch::{Incomplete, Trap};
-use crate::program::op::{Clock, Meet, Op, Reg};
+use crate::memory::window;
+use crate::program::op::{Clock, Frame, Meet, Op, Reg};
 use crate::report;
 
 impl<M: Monitor> Group<'_, M> {
@@ -127,16 +130,34 @@ impl<M: Monitor> Group<'_, M> {
                 }
                 Op::Call { target, .. } => {
                     leave!();
-                    let depth = fragment.depth as usize;
-                    if warp.returns.len() <= depth {
-                        warp.returns.push([0; LANES]);
+                    if fragment.depth >= MAX_DEPTH {
+                        return Err(self.trap(
+                            pc,
+                            active,
+                            format!("calls nested over {MAX_DEPTH} deep"),
+                        ));
                     }
-                    for lane in lanes_of(active) {
-                        warp.returns[depth][lane] = pc + 1;
-                    }
-                    warp.fragments[index].pc = target;
-                    warp.fragments[index].depth += 1;
+                    call(warp, index, target, pc + 1);
                     return Ok(());
+                }
+                Op::CallIndirect(target) => {
+                    leave!();
+                    warp.fragments[index].pc = pc;
+                    return self.call_indirect(warp, index, target);
+                }
+                Op::Save(function) => {
+                    save(warp, &program.tables.frames[function as usize], active);
+                    pc += 1;
+                }
+                Op::Restore(function) => {
+                    restore(warp, &program.tables.frames[function as usize], active);
+                    pc += 1;
+                }
+                Op::System(at) => {
+                    if mask != 0 {
+                        check!(self.system(warp, pc, at, mask));
+                    }
+                    pc += 1;
                 }
                 Op::Return if fragment.depth > 0 => {
                     leave!();
@@ -262,11 +283,11 @@ impl<M: Monitor> Group<'_, M> {
                     }
                     pc += 1;
                 }
-                Op::ClusterArrive { ordering, .. } => {
+                Op::ClusterArrive(ordering) => {
                     check!(self.cluster_arrive(warp, pc, active, ordering));
                     pc += 1;
                 }
-                Op::ClusterWait { ordering, .. } => {
+                Op::ClusterWait(ordering) => {
                     if !self.cluster_wait(warp, index, pc, active, ordering) {
                         pause!();
                     }
@@ -290,10 +311,6 @@ impl<M: Monitor> Group<'_, M> {
                     }
                     pc += 1;
                 }
-                _ => {
-                    leave!();
-                    return Err(Stop);
-                }
             }
         }
     }
@@ -303,7 +320,37 @@ impl<M: Monitor> Group<'_, M> {
         self.monitor.fence(self.site(pc, mask), fence);
     }
 
-    fn trap(&mut self, pc: Pc, mask: u32, message: String) -> Stop {
+    /// Lanes go to the thunks of the functions whose addresses they have, one function at a time.
+    fn call_indirect(&mut self, warp: &mut Warp, index: usize, target: Reg) -> Result<(), Stop> {
+        let fragment = warp.fragments[index];
+        let addresses = *warp.registers.row64(target);
+        let wanted = addresses[fragment.mask.trailing_zeros() as usize & 31];
+        let same = lanes_of(fragment.mask)
+            .filter(|lane| addresses[*lane] == wanted)
+            .fold(0, |all, lane| all | 1 << lane);
+        let function = wanted.wrapping_sub(window::CODE) / 16;
+        let known = wanted.is_multiple_of(16).then_some(function as usize);
+        let Some(&thunk) =
+            known.and_then(|function| self.machine.program.tables.thunks.get(function))
+        else {
+            return Err(self.trap(
+                fragment.pc,
+                same,
+                format!("a call to {wanted:#x}, where no function is"),
+            ));
+        };
+        let back = fragment.pc + 1;
+        let at = if same == fragment.mask {
+            index
+        } else {
+            warp.split(index, same, fragment.pc, Some((back, fragment.depth, true)));
+            warp.fragments.len() - 1
+        };
+        call(warp, at, thunk, back);
+        Ok(())
+    }
+
+    pub(crate) fn trap(&mut self, pc: Pc, mask: u32, message: String) -> Stop {
         let party = self.party(pc, mask);
         self.results.trap = Some(Trap { message, party });
         Stop
@@ -360,6 +407,77 @@ impl<M: Monitor> Group<'_, M> {
                 warp.registers.set32(d, &[(now >> 32) as u32; LANES], mask)
             }
             Clock::Cycles | Clock::Nanoseconds => warp.registers.set64(d, &[now; LANES], mask),
+        }
+    }
+}
+
+/// Calls that may be open at once; a thread's stack on hardware ends earlier.
+const MAX_DEPTH: u32 = 4096;
+
+/// A fragment goes to a function.
+fn call(warp: &mut Warp, index: usize, target: Pc, back: Pc) {
+    let fragment = &mut warp.fragments[index];
+    let depth = fragment.depth as usize;
+    if warp.returns.len() <= depth {
+        warp.returns.resize(depth + 1, [0; LANES]);
+    }
+    for lane in lanes_of(fragment.mask) {
+        warp.returns[depth][lane] = back;
+    }
+    fragment.pc = target;
+    fragment.depth += 1;
+}
+
+/// Puts registers of these lanes aside.
+fn save(warp: &mut Warp, frame: &Frame, mask: u32) {
+    warp.saved.resize_with(LANES, Vec::new);
+    for lane in lanes_of(mask) {
+        let saved = &mut warp.saved[lane];
+        let registers = &warp.registers;
+        saved.extend(
+            frame
+                .r32
+                .iter()
+                .cloned()
+                .flatten()
+                .map(|reg| u64::from(registers.row32(reg)[lane])),
+        );
+        saved.extend(
+            frame
+                .r64
+                .iter()
+                .cloned()
+                .flatten()
+                .map(|reg| registers.row64(reg)[lane]),
+        );
+        saved.extend(
+            frame
+                .pred
+                .iter()
+                .cloned()
+                .flatten()
+                .map(|reg| u64::from(registers.pred[reg as usize] >> lane & 1)),
+        );
+    }
+}
+
+/// Takes back what [`save`] put aside last.
+fn restore(warp: &mut Warp, frame: &Frame, mask: u32) {
+    let count = |ranges: &[Range<Reg>]| ranges.iter().map(|range| range.len()).sum::<usize>();
+    let size = count(&frame.r32) + count(&frame.r64) + count(&frame.pred);
+    for lane in lanes_of(mask) {
+        let saved = &mut warp.saved[lane];
+        let start = saved.len().saturating_sub(size);
+        let mut values = saved.drain(start..);
+        for (reg, value) in frame.r32.iter().cloned().flatten().zip(&mut values) {
+            warp.registers.r32[reg as usize].0[lane] = value as u32;
+        }
+        for (reg, value) in frame.r64.iter().cloned().flatten().zip(&mut values) {
+            warp.registers.r64[reg as usize].0[lane] = value;
+        }
+        for (reg, value) in frame.pred.iter().cloned().flatten().zip(&mut values) {
+            warp.registers
+                .set_pred(reg, (value as u32) << lane, 1 << lane);
         }
     }
 }

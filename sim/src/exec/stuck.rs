@@ -76,7 +76,10 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// Offers every warp in turn until one is taken.
-    fn with_each_warp(&mut self, mut take: impl FnMut(&mut Self, &mut super::warp::Warp) -> bool) -> bool {
+    fn with_each_warp(
+        &mut self,
+        mut take: impl FnMut(&mut Self, &mut super::warp::Warp) -> bool,
+    ) -> bool {
         for rank in 0..self.blocks.len() {
             for index in 0..self.blocks[rank].warps.len() {
                 self.rank = rank as u16;
@@ -95,17 +98,25 @@ impl<M: Monitor> Group<'_, M> {
     /// Every fragment, with its block's rank and its warp.
     fn fragments(&self) -> impl Iterator<Item = (u16, u32, &Fragment)> {
         self.blocks.iter().enumerate().flat_map(|(rank, block)| {
-            block.warps.iter().enumerate().flat_map(move |(index, warp)| {
-                warp.fragments.iter().map(move |fragment| (rank as u16, index as u32, fragment))
-            })
+            block
+                .warps
+                .iter()
+                .enumerate()
+                .flat_map(move |(index, warp)| {
+                    warp.fragments
+                        .iter()
+                        .map(move |fragment| (rank as u16, index as u32, fragment))
+                })
         })
     }
 
     /// The finding of threads that wait for ever.
     pub(crate) fn deadlock(&mut self) -> Stop {
         self.monitor.stuck();
-        let waiting: Vec<(u16, u32, Fragment)> =
-            self.fragments().map(|(rank, warp, fragment)| (rank, warp, *fragment)).collect();
+        let waiting: Vec<(u16, u32, Fragment)> = self
+            .fragments()
+            .map(|(rank, warp, fragment)| (rank, warp, *fragment))
+            .collect();
         let mut lines: Vec<WaitLine> = Vec::new();
         let mut first = None;
         for (rank, index, fragment) in waiting {
@@ -114,12 +125,21 @@ impl<M: Monitor> Group<'_, M> {
             let threads = fragment.mask.count_ones();
             let blocked = self.blocked(rank, fragment.wait);
             let party = self.party(fragment.pc, fragment.mask);
-            match lines.iter_mut().find(|line| line.party.line == party.line && line.blocked == blocked) {
+            match lines
+                .iter_mut()
+                .find(|line| line.party.line == party.line && line.blocked == blocked)
+            {
                 Some(line) => line.threads += threads,
-                None => lines.push(WaitLine { party, threads, blocked }),
+                None => lines.push(WaitLine {
+                    party,
+                    threads,
+                    blocked,
+                }),
             }
         }
-        let Some((rank, index, fragment)) = first else { return Stop };
+        let Some((rank, index, fragment)) = first else {
+            return Stop;
+        };
         (self.rank, self.warp) = (rank, index);
         self.record(fragment.pc, fragment.mask, Fault::Deadlock { lines });
         Stop
@@ -134,9 +154,15 @@ impl<M: Monitor> Group<'_, M> {
             Wait::Barrier { id, .. } => {
                 let block = &self.blocks[usize::from(rank)];
                 let round = block.barriers.waiting(id);
-                let live = block.warps.iter().enumerate().filter(|(_, warp)| warp.live != 0);
+                let live = block
+                    .warps
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, warp)| warp.live != 0);
                 let arrived = round.map_or(0, |round| round.arrived);
-                let missing = live.filter(|(index, _)| arrived >> index & 1 == 0).map(|(index, _)| index as u32);
+                let missing = live
+                    .filter(|(index, _)| arrived >> index & 1 == 0)
+                    .map(|(index, _)| index as u32);
                 Blocked::Barrier {
                     id,
                     arrived: arrived.count_ones(),

@@ -7,7 +7,6 @@
 
 use crate::event::Pc;
 use crate::lanes::{LANES, Registers};
-use crate::program::op::Reg;
 
 use super::copies::CopyQueue;
 
@@ -79,8 +78,8 @@ pub(crate) struct Warp {
     /// Local memory, one thread's after the other's, each of a multiple of sixteen bytes.
     pub(crate) local: Vec<u64>,
     pub(crate) copies: CopyQueue,
-    /// Register values saved by recursive calls.
-    pub(crate) saved: Vec<(Reg, [u64; LANES])>,
+    /// Registers put aside by recursive calls, by lane.
+    pub(crate) saved: Vec<Vec<u64>>,
     /// The fragment to run next.
     pub(crate) next: usize,
     /// Looks at memory that others may change, since something else was done.
@@ -97,7 +96,9 @@ impl Warp {
             mask: lanes,
             depth: 0,
             record: NO_RECORD,
-            wait: Wait::Ready, answer: false });
+            wait: Wait::Ready,
+            answer: false,
+        });
         self.records.clear();
         self.free_records.clear();
         self.returns.clear();
@@ -105,11 +106,6 @@ impl Warp {
         self.saved.clear();
         self.next = 0;
         self.polls = 0;
-    }
-
-    /// The record, which exists.
-    pub(crate) fn record(&self, index: u32) -> &Record {
-        &self.records[index as usize]
     }
 
     /// The instruction at which a fragment of this record and depth waits; none if it waits nowhere.
@@ -156,7 +152,9 @@ impl Warp {
             mask: taken,
             depth: fragment.depth,
             record,
-            wait: Wait::Ready, answer: false });
+            wait: Wait::Ready,
+            answer: false,
+        });
     }
 
     fn add_record(&mut self, record: Record) -> u32 {
@@ -201,7 +199,9 @@ impl Warp {
             mask,
             depth: record.depth,
             record: parent,
-            wait: Wait::Ready, answer: false });
+            wait: Wait::Ready,
+            answer: false,
+        });
     }
 
     /// Lanes have ended; nobody waits for them any more.

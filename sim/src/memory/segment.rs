@@ -144,15 +144,4 @@ impl Segments {
         *cache = index as u32;
         Some(segment)
     }
-
-    /// The segment that is nearest to an address.
-    pub(crate) fn nearest(&self, address: u64) -> Option<&Segment> {
-        self.0.iter().min_by_key(|segment| {
-            if address < segment.base {
-                segment.base - address
-            } else {
-                (address + 1).saturating_sub(segment.base + segment.len)
-            }
-        })
-    }
 }

@@ -7,6 +7,8 @@ pub(crate) mod op;
 
 use nstage_ptx::ast::Module;
 
+use crate::check::{Listed, Listing};
+
 use crate::event::Pc;
 pub(crate) use layout::{
     ConstantBank, GlobalVariable, ParamSlot, Relocation, SharedLayout, Target,
@@ -121,6 +123,11 @@ pub(crate) struct Tables {
     pub(crate) copy_arrives: Vec<op::CopyArrive>,
     pub(crate) bulks: Vec<op::CopyBulk>,
     pub(crate) mbarriers: Vec<op::Mbarrier>,
+    pub(crate) systems: Vec<op::System>,
+    /// Where the thunk of each function starts, if there are calls through registers.
+    pub(crate) thunks: Vec<Pc>,
+    /// The registers of each function.
+    pub(crate) frames: Vec<op::Frame>,
     pub(crate) barriers: Vec<op::Barrier>,
     pub(crate) collectives: Vec<op::Collective>,
     pub(crate) unsupported: Vec<String>,
@@ -211,6 +218,34 @@ impl Program {
             .iter()
             .find(|(index, _)| *index == file)
             .map(|(_, name)| (name.clone(), line))
+    }
+
+    /// What reports of the checker need to know about the program.
+    #[must_use]
+    pub fn listing(&self, dynamic_shared: u32) -> Listing {
+        let listed = |place: &Place| Listed {
+            line: place.line,
+            mnemonic: self
+                .texts
+                .get(place.text as usize)
+                .cloned()
+                .unwrap_or_default(),
+            source: self.source(*place),
+        };
+        let shared = self.shared.variables.iter().map(|variable| {
+            let bytes = if variable.dynamic {
+                dynamic_shared
+            } else {
+                variable.bytes
+            };
+            let from = u64::from(variable.offset);
+            (variable.name.clone(), from..from + u64::from(bytes))
+        });
+        Listing {
+            instructions: self.places.iter().map(listed).collect(),
+            shared: shared.collect(),
+            bulk_copies: !self.tables.bulks.is_empty(),
+        }
     }
 
     /// Bytes of static shared memory.

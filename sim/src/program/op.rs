@@ -4,6 +4,8 @@
 //! (immediates, parameters and special registers are registers that are filled before a warp starts), branch targets and
 //! reconvergence points are instruction indices, and what an instruction needs beyond a few words stands in a table of its own kind.
 
+use std::ops::Range;
+
 use crate::event::{Fence, Groups, Ordering, Pc, Scope};
 use crate::lanes::Registers;
 
@@ -102,8 +104,8 @@ pub(crate) enum Op {
         target: Pc,
         function: u32,
     },
-    /// To the function whose address is in the register.
-    CallIndirect(u32),
+    /// To the function whose address is in the register, through its thunk.
+    CallIndirect(Reg),
     /// Back to the caller; from the entry, the end of the thread.
     Return,
     /// The end of the thread.
@@ -128,14 +130,8 @@ pub(crate) enum Op {
     Mbarrier(u32),
     /// `bar`, `barrier`.
     Barrier(u32),
-    ClusterArrive {
-        ordering: Ordering,
-        aligned: bool,
-    },
-    ClusterWait {
-        ordering: Ordering,
-        aligned: bool,
-    },
+    ClusterArrive(Ordering),
+    ClusterWait(Ordering),
     Fence(Fence),
     /// `bar.warp.sync`, `shfl.sync` and everything else whose lanes wait for each other.
     Collective(u32),
@@ -148,6 +144,10 @@ pub(crate) enum Op {
     Nanosleep,
     /// `vprintf`, `__assertfail`.
     System(u32),
+    /// Puts the registers of a function aside for a call that may come back to it.
+    Save(u32),
+    /// Takes them back.
+    Restore(u32),
     /// Not modelled.
     Unsupported(u32),
 }
@@ -182,20 +182,6 @@ pub(crate) enum Space {
     Local,
     Const,
     Param,
-}
-
-impl Space {
-    /// The word of messages.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Generic => "generic",
-            Self::Global => "global",
-            Self::Shared | Self::Cluster => "shared",
-            Self::Local => "local",
-            Self::Const => "const",
-            Self::Param => "param",
-        }
-    }
 }
 
 /// An address operand.
@@ -485,4 +471,29 @@ pub(crate) struct CopyBulk {
     pub(crate) multicast: Reg,
     /// The reduction, and the bytes of an element.
     pub(crate) reduce: Option<(AtomicOp, AtomicType, u32)>,
+}
+
+/// A function that the driver brings along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SystemCall {
+    /// `vprintf(format, arguments)`.
+    Print,
+    /// `__assertfail(message, file, line, function, size)`.
+    AssertFail,
+}
+
+/// A call of such a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct System {
+    pub(crate) call: SystemCall,
+    /// The arguments in 64-bit registers; [`NONE`] after the last.
+    pub(crate) values: [Reg; 5],
+}
+
+/// Registers of a function: first and one past the last of each file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) r32: Vec<Range<Reg>>,
+    pub(crate) r64: Vec<Range<Reg>>,
+    pub(crate) pred: Vec<Range<Reg>>,
 }

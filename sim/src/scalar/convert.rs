@@ -1,6 +1,8 @@
 //! `cvt` of one lane, between any two types.
 
 use super::exact::{BF16, E4M3, E5M2, F16, F32, F64, Format, Rounding, TF32, Value};
+use super::float::flush;
+use super::small_float::{self, Overflow, SmallFloat, narrow, relu, to_tf32};
 
 /// A type as `cvt` sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,14 @@ impl Kind {
             Self::E4M3 => &E4M3,
             Self::E5M2 => &E5M2,
         })
+    }
+
+    /// Whether it is a float format narrower than f32.
+    const fn is_small(self) -> bool {
+        matches!(
+            self,
+            Self::F16 | Self::Bf16 | Self::Tf32 | Self::E4M3 | Self::E5M2
+        )
     }
 
     /// Bits of a value in its register.
@@ -84,6 +94,13 @@ pub(crate) fn convert(bits: u64, how: &Conversion) -> u64 {
             };
             integer(value as u64, to, signed) as u64
         }
+        (Kind::F32 | Kind::F64, to) if to.is_small() && !how.integral && !how.saturate => {
+            let value = match how.from {
+                Kind::F64 => f64::from_bits(bits),
+                _ => flush(f32::from_bits(bits as u32), how.ftz).into(),
+            };
+            u64::from(small(value, to, how))
+        }
         (from, to) => {
             let mut value = source(bits, from, how.ftz);
             if how.integral {
@@ -91,6 +108,26 @@ pub(crate) fn convert(bits: u64, how: &Conversion) -> u64 {
             }
             finish(value, to, how)
         }
+    }
+}
+
+/// A number in one of the formats narrower than f32.
+fn small(value: f64, to: Kind, how: &Conversion) -> u32 {
+    fn into<F: SmallFloat>(value: f64, how: &Conversion, overflow: Overflow) -> u32 {
+        let bits = narrow::<F>(value, how.rounding, overflow);
+        if how.relu { relu::<F>(bits) } else { bits }
+    }
+    let overflow = if how.satfinite {
+        Overflow::Largest
+    } else {
+        Overflow::Infinity
+    };
+    match to {
+        Kind::F16 => into::<small_float::F16>(value, how, overflow),
+        Kind::Bf16 => into::<small_float::Bf16>(value, how, overflow),
+        Kind::E4M3 => into::<small_float::E4m3>(value, how, overflow),
+        Kind::E5M2 => into::<small_float::E5m2>(value, how, overflow),
+        _ => to_tf32(value as f32, how.rounding, overflow, how.relu),
     }
 }
 

@@ -204,21 +204,6 @@ impl Value {
         Self::finite(value < 0, value.unsigned_abs(), 0)
     }
 
-    /// The value with its sign turned.
-    #[must_use]
-    pub(crate) fn negated(self) -> Self {
-        match self {
-            Nan => Nan,
-            Infinite { negative } => Infinite {
-                negative: !negative,
-            },
-            Self::Finite(finite) => Self::Finite(Finite {
-                negative: !finite.negative,
-                ..finite
-            }),
-        }
-    }
-
     fn is_negative(self) -> bool {
         match self {
             Nan => false,
@@ -277,7 +262,7 @@ impl Value {
                         negative,
                         mantissa: numerator / denominator,
                         exponent: a.exponent - shift - b.exponent,
-                        sticky: numerator % denominator != 0,
+                        sticky: !numerator.is_multiple_of(denominator),
                     })
                 }
             },

@@ -71,22 +71,17 @@ pub(crate) fn rem<T: Integer>(a: T, b: T) -> T {
     if b == 0 { a } else { T::low(a.wide() % b) }
 }
 
-/// `shl` and `shr`: amounts beyond the width shift everything out.
-#[inline(always)]
-pub(crate) fn shift_left32(a: u32, by: u32) -> u32 {
-    if by > 31 { 0 } else { a << by }
-}
-
 /// Bits `start .. start + len` of a value, sign-extended for signed types.
 #[inline(always)]
-pub(crate) fn bit_field_extract(a: u64, start: u32, len: u32, bits: u32, signed: bool) -> u64 {
+pub(crate) fn bit_field_extract<T: Integer>(a: T, start: u32, len: u32) -> T {
+    let (bits, signed) = (T::BITS, T::SIGNED);
     let (start, len) = (start & 0xff, len & 0xff);
     let all = if bits == 64 {
         u64::MAX
     } else {
         (1 << bits) - 1
     };
-    let a = a & all;
+    let a = a.wide() as u64 & all;
     let sign_at = if len == 0 {
         None
     } else {
@@ -101,19 +96,20 @@ pub(crate) fn bit_field_extract(a: u64, start: u32, len: u32, bits: u32, signed:
         (1 << available) - 1
     };
     let value = field & low;
-    (if sign { value | !low } else { value }) & all
+    T::low((if sign { value | !low } else { value }).into())
 }
 
 /// `b` with the low `len` bits of `a` put at `start`.
 #[inline(always)]
-pub(crate) fn bit_field_insert(a: u64, b: u64, start: u32, len: u32, bits: u32) -> u64 {
+pub(crate) fn bit_field_insert<T: Integer>(a: T, b: T, start: u32, len: u32) -> T {
     let (start, len) = (start & 0xff, len & 0xff);
-    if start >= bits || len == 0 {
+    if start >= T::BITS || len == 0 {
         return b;
     }
+    let (a, b) = (a.wide() as u64, b.wide() as u64);
     let field = if len >= 64 { u64::MAX } else { (1 << len) - 1 };
     let mask = field << start;
-    (b & !mask) | (a << start & mask)
+    T::low(((b & !mask) | ((a << start) & mask)).into())
 }
 
 /// The position of the highest bit that differs from the sign; all ones where there is none.

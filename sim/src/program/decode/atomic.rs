@@ -22,7 +22,9 @@ pub(super) const OPERATIONS: [(&str, AtomicOp); 10] = [
 /// How an atomic treats its location, if the operation has this type.
 pub(super) fn typed(op: AtomicOp, ty: Type) -> Decoded<AtomicType> {
     let kind = match ty {
-        Type::U32 | Type::U64 | Type::B32 | Type::B64 | Type::B16 | Type::B128 => AtomicType::Unsigned,
+        Type::U32 | Type::U64 | Type::B32 | Type::B64 | Type::B16 | Type::B128 => {
+            AtomicType::Unsigned
+        }
         Type::S32 | Type::S64 => AtomicType::Signed,
         Type::F32 | Type::F64 => AtomicType::Float,
         Type::F16 => AtomicType::Half,
@@ -42,11 +44,20 @@ pub(super) fn typed(op: AtomicOp, ty: Type) -> Decoded<AtomicType> {
     };
     // Old compilers wrote exchanges with arithmetic types.
     let old = !arithmetic && kind != AtomicType::Float && ty.bits() >= 32 && ty.bits() <= 64;
-    if right || old { Ok(kind) } else { Err(Refusal::NotModelled) }
+    if right || old {
+        Ok(kind)
+    } else {
+        Err(Refusal::NotModelled)
+    }
 }
 
 impl<'m> Decoder<'m> {
-    pub(super) fn atomic(&mut self, instruction: &'m Instruction, guard: Guard, mods: &mut Mods<'_>) -> Decoded {
+    pub(super) fn atomic(
+        &mut self,
+        instruction: &'m Instruction,
+        guard: Guard,
+        mods: &mut Mods<'_>,
+    ) -> Decoded {
         let reduction = instruction.opcode == "red";
         let ordering = mods.semantics().unwrap_or(Ordering::Relaxed);
         let scope = mods.scope().unwrap_or(Scope::Gpu);
@@ -108,7 +119,13 @@ impl<'m> Decoder<'m> {
     }
 
     /// The registers of a vector's elements, or of the one value.
-    fn elements(&mut self, operand: &Operand, count: usize, ty: Type, result: bool) -> Decoded<Vec<Reg>> {
+    fn elements(
+        &mut self,
+        operand: &Operand,
+        count: usize,
+        ty: Type,
+        result: bool,
+    ) -> Decoded<Vec<Reg>> {
         let elements = match operand {
             Operand::Vector(elements) if elements.len() == count => elements.as_slice(),
             single if count == 1 => std::slice::from_ref(single),

@@ -58,14 +58,14 @@ fn carry<T: Lane + Integer>(
         let (a, b) = (T::open(registers, op.a), T::open(registers, op.b));
         // Without a third source the first stands in; the function does not look at it.
         let c = T::open(registers, if op.c == NONE { op.a } else { op.c });
-        for lane in 0..LANES {
+        for (lane, result) in values.iter_mut().enumerate() {
             let carry = if input {
                 i128::from(flags >> lane & 1)
             } else {
                 0
             };
             let value = f(T::get(&a, lane), T::get(&b, lane), T::get(&c, lane), carry);
-            values[lane] = T::low(value);
+            *result = T::low(value);
             out |= u32::from(value >> T::BITS != 0) << lane;
         }
     }

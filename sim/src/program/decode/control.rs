@@ -1,11 +1,10 @@
-//! Branches, calls and ends.
+//! Branches and ends.
 
 use nstage_ptx::ast::{Instruction, Operand};
 
 use super::names::Binding;
-use super::{Decoded, Decoder, Guard, Mods, NO_SOURCES, Refusal};
-use crate::lanes::lane1;
-use crate::program::op::{Meet, NONE, Op};
+use super::{Decoded, Decoder, Guard, Mods, Refusal};
+use crate::program::op::{Meet, Op};
 
 impl<'m> Decoder<'m> {
     pub(super) fn control(
@@ -107,149 +106,5 @@ impl<'m> Decoder<'m> {
         );
         self.end_skip(skip);
         Ok(())
-    }
-
-    /// `call (results), function, (arguments)`, each list optional.
-    fn call(&mut self, operands: &'m [Operand], guard: Guard, mods: &mut Mods<'_>) -> Decoded {
-        mods.flag("uni");
-        mods.finish()?;
-        let (results, rest) = match operands {
-            [Operand::List(results), rest @ ..] => (results.as_slice(), rest),
-            rest => ([].as_slice(), rest),
-        };
-        let (callee, arguments) = match rest {
-            [callee, Operand::List(arguments), ..] => (callee, arguments.as_slice()),
-            [callee, ..] => (callee, [].as_slice()),
-            [] => return Err(Refusal::NotModelled),
-        };
-        let Operand::Name {
-            name,
-            component: None,
-        } = callee
-        else {
-            return Err(Refusal::NotModelled);
-        };
-        let Some(function) = self.function_index(name)? else {
-            return Err(Refusal::NotModelled);
-        };
-        let known = &self.known[function];
-        let params: Vec<Binding> = known
-            .params
-            .iter()
-            .map(|formal| formal.binding.clone())
-            .collect();
-        let returns: Vec<Binding> = known
-            .returns
-            .iter()
-            .map(|formal| formal.binding.clone())
-            .collect();
-        if params.len() != arguments.len() || returns.len() != results.len() {
-            return Err(Refusal::NotModelled);
-        }
-        let skip = self.begin_skip(guard);
-        for (param, argument) in params.iter().zip(arguments) {
-            self.pass(param, argument)?;
-        }
-        self.push(
-            Guard::ALWAYS,
-            Op::Call {
-                target: 0,
-                function: function as u32,
-            },
-        );
-        for (value, result) in returns.iter().zip(results) {
-            let Operand::Name {
-                name,
-                component: None,
-            } = result
-            else {
-                return Err(Refusal::NotModelled);
-            };
-            let Some(into) = self.resolve(name)? else {
-                return Err(self.undeclared(name));
-            };
-            self.copy(&into, value)?;
-        }
-        self.end_skip(skip);
-        Ok(())
-    }
-
-    /// Copies an argument into a parameter.
-    fn pass(&mut self, param: &Binding, argument: &'m Operand) -> Decoded {
-        if let Operand::Name {
-            name,
-            component: None,
-        } = argument
-            && let Some(from) = self.resolve(name)?
-            && matches!(from, Binding::Register { .. } | Binding::Words { .. })
-        {
-            return self.copy(param, &from);
-        }
-        let Binding::Register { ty, reg } = param else {
-            return Err(Refusal::NotModelled);
-        };
-        match super::names::file_of(*ty) {
-            (crate::lanes::File::R32, _) => {
-                let a = self.source::<u32>(argument)?;
-                self.lane(
-                    Guard::ALWAYS,
-                    lane1(|a: u32| a),
-                    *reg,
-                    [a, NONE, NONE, NONE],
-                );
-            }
-            (crate::lanes::File::R64, 1) => {
-                let a = self.source::<u64>(argument)?;
-                self.lane(
-                    Guard::ALWAYS,
-                    lane1(|a: u64| a),
-                    *reg,
-                    [a, NONE, NONE, NONE],
-                );
-            }
-            _ => return Err(Refusal::NotModelled),
-        }
-        Ok(())
-    }
-
-    /// Copies registers of one shape.
-    fn copy(&mut self, into: &Binding, from: &Binding) -> Decoded {
-        let mut sources = NO_SOURCES;
-        match (into, from) {
-            (
-                Binding::Words {
-                    first: d,
-                    bytes: to,
-                },
-                Binding::Words { first: a, bytes },
-            ) => {
-                for word in 0..to.min(bytes).div_ceil(4) {
-                    sources[0] = a + word;
-                    self.lane(Guard::ALWAYS, lane1(|a: u32| a), d + word, sources);
-                }
-                Ok(())
-            }
-            (Binding::Register { ty: to, reg: d }, Binding::Register { ty, reg: a })
-                if to.bits() == ty.bits() =>
-            {
-                let (file, words) = super::names::file_of(*ty);
-                for word in 0..words {
-                    sources[0] = a + word;
-                    match file {
-                        crate::lanes::File::R32 => {
-                            self.lane(Guard::ALWAYS, lane1(|a: u32| a), *d, sources)
-                        }
-                        crate::lanes::File::R64 => {
-                            self.lane(Guard::ALWAYS, lane1(|a: u64| a), d + word, sources)
-                        }
-                        crate::lanes::File::Pred => {
-                            self.lane(Guard::ALWAYS, lane1(|a: bool| a), *d, sources)
-                        }
-                    }
-                }
-                Ok(())
-            }
-            _ => Err(Refusal::NotModelled),
-        }
     }
 }

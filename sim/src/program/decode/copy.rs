@@ -147,7 +147,9 @@ impl<'m> Decoder<'m> {
         mods.finish()?;
         let loads = matches!(destination_space, Space::Shared | Space::Cluster);
         let forms = match (source_space, destination_space) {
-            (Space::Global, Space::Shared | Space::Cluster) | (Space::Shared, Space::Cluster) => on_object && !in_group,
+            (Space::Global, Space::Shared | Space::Cluster) | (Space::Shared, Space::Cluster) => {
+                on_object && !in_group
+            }
             (Space::Shared, Space::Global) => in_group && !on_object,
             _ => false,
         };

@@ -329,7 +329,7 @@ impl<'m> Decoder<'m> {
             }),
             ("bfe", _) => by_type!(ty; U32 => u32, S32 => i32, U64 => u64, S64 => i64; T => {
                 self.op3::<T, T, u32, u32>(guard, operands, lane3(|a: T, start: u32, len: u32| {
-                    integer::bit_field_extract(a as u64, start, len, T::BITS, T::MIN != 0) as T
+                    integer::bit_field_extract(a, start, len)
                 }))
             }),
             ("bfi", [d, a, b, start, len]) => by_type!(ty; B32 => u32, B64 => u64; T => {
@@ -341,7 +341,7 @@ impl<'m> Decoder<'m> {
                 ];
                 let d = self.destination::<T>(d)?;
                 let f = lane4(|a: T, b: T, start: u32, len: u32| {
-                    integer::bit_field_insert(a.into(), b.into(), start, len, T::BITS) as T
+                    integer::bit_field_insert(a, b, start, len)
                 });
                 self.lane(guard, f, d, sources);
                 Ok(())

@@ -7,7 +7,12 @@ use crate::event::{Ordering, Scope};
 use crate::program::op::{Address, CopyArrive, Mbarrier, MbarrierKind, NONE, Op, Space};
 
 impl<'m> Decoder<'m> {
-    pub(super) fn mbarrier(&mut self, instruction: &'m Instruction, guard: Guard, mods: &mut Mods<'_>) -> Decoded {
+    pub(super) fn mbarrier(
+        &mut self,
+        instruction: &'m Instruction,
+        guard: Guard,
+        mods: &mut Mods<'_>,
+    ) -> Decoded {
         let kind = mods.need(&[
             ("init", MbarrierKind::Init),
             ("inval", MbarrierKind::Inval),
@@ -34,7 +39,11 @@ impl<'m> Decoder<'m> {
             return Err(Refusal::NotModelled);
         }
         mods.finish()?;
-        let nowhere = Address { base: NONE, wide: true, offset: 0 };
+        let nowhere = Address {
+            base: NONE,
+            wide: true,
+            offset: 0,
+        };
         let mut op = Mbarrier {
             kind,
             space,
@@ -59,7 +68,9 @@ impl<'m> Decoder<'m> {
             }
             (MbarrierKind::Arrive { .. }, operands) => {
                 let (state, rest) = match operands {
-                    [state, rest @ ..] if !matches!(state, Operand::Address(_)) => (Some(state), rest),
+                    [state, rest @ ..] if !matches!(state, Operand::Address(_)) => {
+                        (Some(state), rest)
+                    }
                     rest => (None, rest),
                 };
                 let (at, last) = match rest {
@@ -81,7 +92,11 @@ impl<'m> Decoder<'m> {
             // A fourth operand is a time limit, which only a real clock could tell apart.
             (_, [done, at, state] | [done, at, state, _]) if waits => {
                 op.address = self.address(at)?;
-                op.operand = if parity { self.source::<u32>(state)? } else { self.source::<u64>(state)? };
+                op.operand = if parity {
+                    self.source::<u32>(state)?
+                } else {
+                    self.source::<u64>(state)?
+                };
                 op.d = self.destination::<bool>(done)?;
             }
             (MbarrierKind::PendingCount, [count, state]) => {
@@ -104,7 +119,12 @@ impl<'m> Decoder<'m> {
     }
 
     /// `cp.async.mbarrier.arrive`, the words before `.arrive` already taken.
-    pub(super) fn copy_arrive(&mut self, operands: &[Operand], guard: Guard, mods: &mut Mods<'_>) -> Decoded {
+    pub(super) fn copy_arrive(
+        &mut self,
+        operands: &[Operand],
+        guard: Guard,
+        mods: &mut Mods<'_>,
+    ) -> Decoded {
         if !mods.flag("arrive") {
             return Err(Refusal::NotModelled);
         }
@@ -114,9 +134,15 @@ impl<'m> Decoder<'m> {
             return Err(Refusal::NotModelled);
         }
         mods.finish()?;
-        let [at] = operands else { return Err(Refusal::NotModelled) };
+        let [at] = operands else {
+            return Err(Refusal::NotModelled);
+        };
         let address = self.address(at)?;
-        self.tables.copy_arrives.push(CopyArrive { space, address, noinc });
+        self.tables.copy_arrives.push(CopyArrive {
+            space,
+            address,
+            noinc,
+        });
         let op = Op::CopyArrive(self.tables.copy_arrives.len() as u32 - 1);
         self.push(guard, op);
         Ok(())

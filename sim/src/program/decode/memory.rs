@@ -34,11 +34,7 @@ impl<'m> Decoder<'m> {
         if instruction.operands.len() > 3 {
             return Err(Refusal::NotModelled);
         }
-        let elements = match values {
-            Operand::Vector(elements) if elements.len() == count => elements.as_slice(),
-            single if count == 1 => std::slice::from_ref(single),
-            _ => return Err(Refusal::NotModelled),
-        };
+        let elements = &self.vector(values, count)?;
         if space == Space::Param
             && let Operand::Address(at) = address
             && let Some(direct) = self.param_access(guard, load, ty, elements, at)?

@@ -4,6 +4,7 @@
 //! Each opcode family has its own file; what none of them takes becomes [`Op::Unsupported`].
 
 mod atomic;
+mod call;
 mod carry;
 mod choose;
 mod compare;
@@ -26,7 +27,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use nstage_ptx::ast::{Function, Instruction, Item, Module, Statement, Type, Variable};
 
-use super::op::{Guard, Inst, LaneFn, LaneOp, NONE, Op, Reg};
+use super::op::{Frame, Guard, Inst, LaneFn, LaneOp, NONE, Op, Reg};
 use super::{CompileError, Constants, Counts, ParamSlot, Place, Program, Tables, flow, layout};
 use crate::event::Pc;
 use crate::lanes::File;
@@ -83,6 +84,10 @@ struct Decoder<'m> {
     local_bytes: u32,
     /// The condition code's predicate register, once something uses it.
     carry_flag: Reg,
+    /// The function at hand; none for the entry.
+    current: Option<usize>,
+    /// First of the registers that calls through registers share.
+    indirect: Option<Reg>,
     /// Place of the instruction at hand.
     place: Place,
     /// Labels of the function at hand: where they stand, once known.
@@ -161,6 +166,8 @@ pub(super) fn compile(module: &Module, entry: &str) -> Result<Program, CompileEr
         globals: Vec::new(),
         local_bytes: 0,
         carry_flag: super::op::TRUE,
+        current: None,
+        indirect: None,
         place: Place::default(),
         labels: Vec::new(),
         branches: Vec::new(),
@@ -208,16 +215,42 @@ impl<'m> Decoder<'m> {
             {
                 self.scopes.bind(&formal.name, formal.binding.clone());
             }
+            let before = self.counts;
+            self.current = Some(next);
             self.function(function)?;
             self.scopes.leave();
+            let frame = self.frame(next, before);
+            self.tables.frames.push(frame);
             next += 1;
         }
+        self.thunks();
         for inst in &mut self.code {
             if let Op::Call { target, function } = &mut inst.op {
                 *target = self.known[*function as usize].start.unwrap_or(0);
             }
         }
         Ok(())
+    }
+
+    /// The registers of a function whose body was just decoded, its parameters with them.
+    fn frame(&self, function: usize, before: Counts) -> Frame {
+        let mut frame = Frame {
+            r32: std::iter::once(before.r32..self.counts.r32).collect(),
+            r64: std::iter::once(before.r64..self.counts.r64).collect(),
+            pred: std::iter::once(before.pred..self.counts.pred).collect(),
+        };
+        for formal in &self.known[function].params {
+            match formal.binding {
+                Binding::Words { first, bytes } => frame.r32.push(first..first + bytes.div_ceil(4)),
+                Binding::Register { ty, reg } => match names::file_of(ty) {
+                    (File::R32, _) => frame.r32.push(reg..reg + 1),
+                    (File::R64, words) => frame.r64.push(reg..reg + words),
+                    (File::Pred, _) => frame.pred.push(reg..reg + 1),
+                },
+                _ => {}
+            }
+        }
+        frame
     }
 
     /// Decodes a body; its parameters are bound already.
@@ -280,8 +313,8 @@ impl<'m> Decoder<'m> {
                 Statement::BranchTargets { name, labels, .. } => {
                     self.scopes.bind(name, Binding::Targets(labels.clone()));
                 }
-                Statement::CallPrototype { name, text, .. } => {
-                    self.scopes.bind(name, Binding::Prototype(text.clone()));
+                Statement::CallPrototype { name, .. } => {
+                    self.scopes.bind(name, Binding::Prototype);
                 }
                 _ => {}
             }

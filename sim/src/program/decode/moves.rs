@@ -2,10 +2,9 @@
 
 use nstage_ptx::ast::{Instruction, Operand, Type};
 
-use super::names::Binding;
 use super::operand::Typed;
 use super::{Decoded, Decoder, Guard, Mods, Refusal};
-use crate::lanes::{File, lane1, lane2, lane3, lane4};
+use crate::lanes::{lane1, lane2, lane3, lane4};
 use crate::memory::window;
 use crate::program::op::{Clock, LaneFn, NONE, Op, Space};
 
@@ -248,21 +247,30 @@ impl<'m> Decoder<'m> {
         match (instruction.opcode.as_str(), instruction.operands.as_slice()) {
             // A generic address keeps its window; one of the cluster's window is only that.
             ("mapa", operands) if wide => {
-                let f = lane2(|a: u64, rank: u32| (a & !(0xff * STRIDE | (STRIDE - 1))) | (u64::from(rank) + 1) * STRIDE | a & (STRIDE - 1));
+                let f = lane2(|a: u64, rank: u32| {
+                    (a & !((0xff * STRIDE) | (STRIDE - 1)))
+                        | ((u64::from(rank) + 1) * STRIDE)
+                        | (a & (STRIDE - 1))
+                });
                 self.op2::<u64, u64, u32>(guard, operands, f)
             }
             ("mapa", operands) => {
-                let f = lane2(|a: u32, rank: u32| (rank + 1) * STRIDE as u32 | a & (STRIDE as u32 - 1));
+                let f = lane2(|a: u32, rank: u32| {
+                    ((rank + 1) * STRIDE as u32) | (a & (STRIDE as u32 - 1))
+                });
                 self.op2::<u32, u32, u32>(guard, operands, f)
             }
             ("getctarank", [d, a]) => {
                 let own = self.own_rank();
                 let d = self.destination::<u32>(d)?;
                 let (a, f) = if wide {
-                    let f = lane2(|a: u64, own: u32| (((a / STRIDE) & 0xff) as u32).checked_sub(1).unwrap_or(own));
+                    let f = lane2(|a: u64, own: u32| {
+                        (((a / STRIDE) & 0xff) as u32).checked_sub(1).unwrap_or(own)
+                    });
                     (self.source::<u64>(a)?, f)
                 } else {
-                    let f = lane2(|a: u32, own: u32| (a / STRIDE as u32).checked_sub(1).unwrap_or(own));
+                    let f =
+                        lane2(|a: u32, own: u32| (a / STRIDE as u32).checked_sub(1).unwrap_or(own));
                     (self.source::<u32>(a)?, f)
                 };
                 self.lane(guard, f, d, [a, own, NONE, NONE]);
@@ -367,7 +375,7 @@ impl<'m> Decoder<'m> {
 
     /// Whether a name is declared as a register.
     pub(super) fn is_register(&mut self, operand: &Operand) -> bool {
-        matches!(operand, Operand::Name { name, component: None } if matches!(self.resolve(name), Ok(Some(Binding::Register { .. }))))
+        self.register(operand).is_ok()
     }
 }
 

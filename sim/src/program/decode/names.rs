@@ -30,6 +30,8 @@ pub(super) struct Formal {
 pub(super) enum Binding {
     /// A register; those of 128 bits are this one and the next.
     Register { ty: Type, reg: Reg },
+    /// `.reg .v4`: so many registers, read one by one.
+    Vector { ty: Type, first: Reg, count: u32 },
     /// `%r<10>`.
     Range { ty: Type, first: Reg, count: u32 },
     /// A parameter of the entry.
@@ -48,8 +50,8 @@ pub(super) enum Binding {
     Label(usize),
     /// `.branchtargets`.
     Targets(Vec<String>),
-    /// `.callprototype`.
-    Prototype(String),
+    /// `.callprototype`, which says nothing that a call does not.
+    Prototype,
 }
 
 /// The file that registers of a type are in, and how many they take.
@@ -91,11 +93,16 @@ impl<'m> Decoder<'m> {
         let binding = match variable.space {
             Space::Reg => {
                 let (file, words) = file_of(variable.ty);
-                if variable.vector > 1 {
-                    return Err(layout::refuse(
-                        variable,
-                        "a vector register cannot be declared",
-                    ));
+                let vector = u32::from(variable.vector.max(1));
+                if vector > 1 {
+                    let first = self.new_registers(file, vector * words);
+                    let binding = Binding::Vector {
+                        ty: variable.ty,
+                        first,
+                        count: vector,
+                    };
+                    self.scopes.bind(&variable.name, binding);
+                    return Ok(());
                 }
                 let count = variable.register_range.unwrap_or(1);
                 if count > MAX_REGISTERS {
@@ -119,6 +126,16 @@ impl<'m> Decoder<'m> {
             }
             Space::Param => self.words(variable)?,
             Space::Local => {
+                if self
+                    .current
+                    .is_some_and(|current| self.calls_itself(current))
+                {
+                    // Each activation would need its own.
+                    return Err(layout::refuse(
+                        variable,
+                        "local memory of a recursive function is not modelled",
+                    ));
+                }
                 let offset = self.local_bytes.next_multiple_of(layout::align(variable)?);
                 let end = u64::from(offset) + layout::size(variable)?;
                 if end > MAX_LOCAL {

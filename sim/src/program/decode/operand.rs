@@ -10,7 +10,6 @@ use nstage_ptx::ast::{self, AddressBase, Immediate, Operand, Type};
 use super::names::{Binding, file_of, function_address};
 use super::{CompileError, Decoded, Decoder, Guard, Refusal};
 use crate::lanes::{File, Lane, lane1};
-use crate::memory::window;
 use crate::program::op::{Address, NONE, Op, Reg};
 use crate::program::{ParamLoad, Special, layout};
 
@@ -156,6 +155,12 @@ impl Decoder<'_> {
         {
             return self.read_as::<T>(ty, reg);
         }
+        if let Some(component) = component
+            && let Some(Binding::Vector { ty, first, count }) = self.resolve(name)?
+        {
+            let (ty, reg) = element(ty, first, count, component).ok_or(Refusal::NotModelled)?;
+            return self.read_as::<T>(ty, reg);
+        }
         if let Some(special) = special(name, component) {
             return self.special::<T>(special);
         }
@@ -216,7 +221,16 @@ impl Decoder<'_> {
                 );
                 Ok(d)
             }
-            File::Pred => Err(Refusal::NotModelled),
+            File::Pred => {
+                let d = self.new_registers(File::Pred, 1);
+                self.lane(
+                    Guard::ALWAYS,
+                    lane1(|a: u32| a != 0),
+                    d,
+                    [reg, NONE, NONE, NONE],
+                );
+                Ok(d)
+            }
         }
     }
 
@@ -285,35 +299,55 @@ impl Decoder<'_> {
 
     /// The register that a result goes to.
     pub(super) fn destination<T: Typed>(&mut self, operand: &Operand) -> Decoded<Reg> {
-        match operand {
-            Operand::Sink => Ok(self.new_registers(T::FILE, 1)),
-            Operand::Name {
-                name,
-                component: None,
-            } => match self.resolve(name)? {
-                Some(Binding::Register { ty, reg })
-                    if file_of(ty) == (T::FILE, 1) && ty.bits() >= T::TY.bits() =>
-                {
-                    Ok(reg)
-                }
-                None => Err(self.undeclared(name)),
-                Some(_) => Err(Refusal::NotModelled),
-            },
-            _ => Err(Refusal::NotModelled),
+        if *operand == Operand::Sink {
+            return Ok(self.new_registers(T::FILE, 1));
+        }
+        let (ty, reg) = self.register(operand)?;
+        if file_of(ty) == (T::FILE, 1) && ty.bits() >= T::TY.bits() {
+            Ok(reg)
+        } else {
+            Err(Refusal::NotModelled)
         }
     }
 
     /// The declared type and register of an operand that is a plain register.
     pub(super) fn register(&mut self, operand: &Operand) -> Decoded<(Type, Reg)> {
+        let Operand::Name { name, component } = operand else {
+            return Err(Refusal::NotModelled);
+        };
+        match (self.resolve(name)?, component) {
+            (Some(Binding::Register { ty, reg }), None) => Ok((ty, reg)),
+            (Some(Binding::Vector { ty, first, count }), Some(component)) => {
+                element(ty, first, count, *component).ok_or(Refusal::NotModelled)
+            }
+            (None, _) => Err(self.undeclared(name)),
+            _ => Err(Refusal::NotModelled),
+        }
+    }
+
+    /// The elements of a vector operand: as written, or those of a vector register.
+    pub(super) fn vector(&mut self, operand: &Operand, count: usize) -> Decoded<Vec<Operand>> {
         match operand {
+            Operand::Vector(elements) if elements.len() == count => Ok(elements.clone()),
             Operand::Name {
                 name,
                 component: None,
             } => match self.resolve(name)? {
-                Some(Binding::Register { ty, reg }) => Ok((ty, reg)),
-                None => Err(self.undeclared(name)),
-                Some(_) => Err(Refusal::NotModelled),
+                Some(Binding::Vector {
+                    count: declared, ..
+                }) if declared as usize == count => {
+                    let elements = ['x', 'y', 'z', 'w'].into_iter().take(count);
+                    Ok(elements
+                        .map(|c| Operand::Name {
+                            name: name.clone(),
+                            component: Some(c),
+                        })
+                        .collect())
+                }
+                _ if count == 1 => Ok(vec![operand.clone()]),
+                _ => Err(Refusal::NotModelled),
             },
+            _ if count == 1 => Ok(vec![operand.clone()]),
             _ => Err(Refusal::NotModelled),
         }
     }
@@ -393,9 +427,15 @@ impl Decoder<'_> {
     }
 }
 
-/// The address of a parameter of the entry in the generic address space.
-pub(super) const fn generic_param(offset: u32) -> u64 {
-    window::PARAM + offset as u64
+/// One element of a vector register.
+fn element(ty: Type, first: Reg, count: u32, component: char) -> Option<(Type, Reg)> {
+    let index = match component {
+        'x' | 'r' => 0,
+        'y' | 'g' => 1,
+        'z' | 'b' => 2,
+        _ => 3,
+    };
+    (index < count).then(|| (ty, first + index * file_of(ty).1))
 }
 
 fn special(name: &str, component: Option<char>) -> Option<Special> {
@@ -429,6 +469,7 @@ fn special(name: &str, component: Option<char>) -> Option<Special> {
         ("%lanemask_gt", false) => Special::LanemaskGt,
         ("%dynamic_smem_size", false) => Special::DynamicSmemSize,
         ("%total_smem_size" | "%aggr_smem_size", false) => Special::TotalSmemSize,
+        ("%is_explicit_cluster", false) => Special::IsExplicitCluster,
         ("%gridid", false) => Special::Zero,
         (name, false) if name.starts_with("%envreg") => Special::Zero,
         _ => return None,

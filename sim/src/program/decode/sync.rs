@@ -116,21 +116,15 @@ impl<'m> Decoder<'m> {
     ) -> Decoded {
         let arrive = mods.need(&[("arrive", true), ("wait", false)])?;
         let ordering = mods.semantics();
-        let aligned = mods.flag("aligned");
+        mods.flag("aligned");
         mods.finish()?;
         if !operands.is_empty() {
             return Err(Refusal::NotModelled);
         }
         let op = if arrive {
-            Op::ClusterArrive {
-                ordering: ordering.unwrap_or(Ordering::Release),
-                aligned,
-            }
+            Op::ClusterArrive(ordering.unwrap_or(Ordering::Release))
         } else {
-            Op::ClusterWait {
-                ordering: ordering.unwrap_or(Ordering::Acquire),
-                aligned,
-            }
+            Op::ClusterWait(ordering.unwrap_or(Ordering::Acquire))
         };
         let skip = self.begin_skip(guard);
         self.push(Guard::ALWAYS, op);

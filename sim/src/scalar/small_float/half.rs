@@ -136,12 +136,6 @@ pub(crate) enum Clamp {
     Relu,
 }
 
-/// Both halves of a packed pair.
-#[inline(always)]
-pub(crate) fn pair1(a: u32, f: impl Fn(u16) -> u16) -> u32 {
-    u32::from(f(a as u16)) | u32::from(f((a >> 16) as u16)) << 16
-}
-
 /// Both halves of two packed pairs.
 #[inline(always)]
 pub(crate) fn pair2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
@@ -164,7 +158,7 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
     let lost = (a - (sum - b_part)) + (b - b_part);
     // An infinite or NaN sum makes `lost` NaN, which is neither.
     let outward = (lost > 0.0) == (sum > 0.0);
-    if (lost > 0.0 || lost < 0.0) && sum.to_bits() & 1 == 0 {
+    if lost != 0.0 && !lost.is_nan() && sum.to_bits() & 1 == 0 {
         let bits = sum.to_bits();
         f64::from_bits(if outward { bits + 1 } else { bits - 1 })
     } else {
