@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nstage_sim::check::{Policy, Watcher};
+use nstage_sim::check::Policy;
 use nstage_sim::{
-    Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program, Severity, run_watched,
+    Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program, Severity, run_with_policy,
 };
 
 const LANDINGS: [Landing; 4] = [
@@ -124,8 +124,13 @@ fn run_case(text: &str, landing: Landing) -> (String, Outcome) {
         max_steps: Some(1 << 20),
         ..Options::default()
     };
-    let watcher = Watcher::new(&program, &head.launch, head.policy);
-    let outcome = run_watched(&program, &mut head.memory, &head.launch, &options, watcher);
+    let outcome = run_with_policy(
+        &program,
+        &mut head.memory,
+        &head.launch,
+        &options,
+        &head.policy,
+    );
     (head.expected, outcome)
 }
 
