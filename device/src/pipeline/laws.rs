@@ -3,6 +3,8 @@
 //! A recording engine stands in for the hardware, and a model of one block replays what it recorded with every copy landing as late as allowed.
 //! Depths 1 to 8 are enumerated with 0 to 3 · depth tiles through both schedules, and every short order of verbs, sensible or not.
 
+#![cfg(test)]
+
 extern crate std;
 
 use super::ring::{Engine, Misuse, Ring, Stage};

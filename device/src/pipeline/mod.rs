@@ -15,7 +15,6 @@
 //! in loops of the usual form the checks fold away.
 
 mod copy;
-#[cfg(test)]
 mod laws;
 mod mechanism;
 pub mod ring;

@@ -1,3 +1,5 @@
+//! Matrix products as the device computed them.
+
 use super::{digest, lines, number, references, rows, words};
 use crate::matrix::Row;
 use crate::matrix::descriptor::{Descriptor, Major};

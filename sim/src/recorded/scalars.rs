@@ -1,3 +1,5 @@
+//! Conversions and half-precision arithmetic as the device computed them.
+
 use super::{digest, lines, words};
 use crate::scalar::exact::Rounding;
 use crate::scalar::small_float::half::{Clamp, Half};

@@ -1,3 +1,5 @@
+//! Tensor-map copies and swizzles as the device performed them.
+
 use super::{digest, lines, number, words};
 use crate::matrix::swizzle::Swizzle;
 use crate::matrix::tensor_box::{CHUNK, Direction};

@@ -30,7 +30,7 @@ impl Source {
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let code = self
             .lines()
-            .take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+            .take_while(|(_, line)| !matches!(line.trim(), "#[cfg(test)]" | "#![cfg(test)]"));
         code.map(|(number, line)| (number, line.split("//").next().unwrap_or(line)))
     }
 }

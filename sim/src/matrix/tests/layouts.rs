@@ -1,3 +1,5 @@
+//! Every fragment layout covers its matrix exactly once, and known facts about them hold.
+
 use std::collections::HashSet;
 
 use crate::matrix::element::{Accumulator, Element};

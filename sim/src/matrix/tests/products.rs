@@ -1,3 +1,5 @@
+//! Products of fragments against products of whole matrices.
+
 use crate::matrix::Row;
 use crate::matrix::element::{Accumulator, Element};
 use crate::matrix::fragment::{Fragment, Place, Shape};

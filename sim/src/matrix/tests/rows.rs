@@ -1,3 +1,5 @@
+//! `ldmatrix`, `stmatrix` and `movmatrix`: which lane names a row, which register receives it.
+
 use crate::matrix::Row;
 use crate::matrix::rows::{addressing_lanes, load, store, transpose};
 

@@ -1,3 +1,5 @@
+//! Tensor maps and swizzles: every byte of a box has one place.
+
 use proptest::prelude::*;
 
 use crate::matrix::swizzle::Swizzle;

@@ -1,3 +1,5 @@
+//! `wgmma`: descriptors, operands in shared memory, accumulator layouts.
+
 use std::collections::{HashMap, HashSet};
 
 use crate::matrix::Row;

@@ -1,3 +1,5 @@
+//! `wmma`: loads, products and stores agree on one layout.
+
 use std::collections::HashMap;
 
 use crate::matrix::Row;

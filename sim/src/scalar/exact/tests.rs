@@ -1,3 +1,5 @@
+//! Exact rounding against an independent soft-float library.
+
 use proptest::prelude::*;
 use rustc_apfloat::{Float, FloatConvert, Round, ieee};
 
