@@ -314,6 +314,8 @@ impl Batches {
 pub(crate) struct Sequence {
     /// Groups committed by each lane.
     committed: [u32; 32],
+    /// Groups that a wait of each lane covered.
+    covered: [u32; 32],
     /// Lanes that ever issued or committed.
     used: u32,
     /// Batches with lanes that no wait covered yet, in order of issue.
@@ -323,6 +325,11 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
+    /// Whether the lane's own waits covered its group of this number.
+    pub(crate) fn covered(&self, lane: u32, group: u32) -> bool {
+        self.covered[lane as usize] > group
+    }
+
     /// How many groups the lane committed; also the number of its running group.
     pub(crate) fn committed(&self, lane: u32) -> u32 {
         self.committed[lane as usize]
@@ -420,6 +427,10 @@ impl Sequence {
             done
         };
         let only_sources = groups == (Groups::Bulk { read: true });
+        for lane in lanes(used) {
+            let covered = &mut self.covered[lane as usize];
+            *covered = (*covered).max(self.committed[lane as usize].saturating_sub(pending));
+        }
         if !only_sources {
             self.writing.retain_mut(|(id, open)| {
                 let Some(batch) = batches.get_mut(*id) else {

@@ -117,7 +117,7 @@ pub(crate) enum Fact {
         wait: PassedWait,
         /// The copy's group.
         group: u32,
-        /// The largest count that a wait at the access could have.
+        /// The largest count with which it would have covered the copy.
         needed: u32,
     },
     /// A wait went by while the copy was in no group.
@@ -130,6 +130,8 @@ pub(crate) enum Fact {
         /// The wait.
         wait: Pc,
     },
+    /// The reader waited for its own copies of the same group.
+    ReaderAhead,
     /// The reader still used what the bytes held before.
     StillInUse,
     /// Both are the same instruction of the same warp.
@@ -162,6 +164,15 @@ pub(crate) enum Fact {
     InitUnordered,
     /// No fence follows the initialisation.
     InitUnfenced,
+    /// The arrivals of a phase.
+    Arrivals {
+        /// The phase.
+        phase: u64,
+        /// What it expects.
+        expected: u32,
+        /// What was registered for it.
+        arrivals: u32,
+    },
     /// The bytes of a phase.
     Bytes {
         /// The phase.
@@ -393,7 +404,7 @@ fn with_copy(
 ) -> Class {
     let earlier = &clash.earlier;
     if !earlier.wrote {
-        incomplete(clash, batch, scene, facts);
+        incomplete(batch, scene, facts);
         return Class::SourceModified;
     }
     if let Deed::CopyInto(_) = new.deed {
@@ -415,7 +426,7 @@ fn with_copy(
         facts.push(stale);
         return Class::StalePhase;
     }
-    incomplete(clash, batch, scene, facts);
+    incomplete(batch, scene, facts);
     Class::OverlappingCopies
 }
 
@@ -458,7 +469,24 @@ fn read_of_copy(
             return Class::OverwriteInUse;
         }
     }
-    incomplete(clash, batch, scene, facts);
+    if !own && batch.kind == CopyKind::Element && batch.attached.is_none() {
+        // Threads of a block mostly run the same waits: one that covered its own group of this number shows that only the barrier is missing.
+        let reader = &scene.sequences[usize::from(new.record.warp)].element;
+        if reader.covered(clash.lane, batch.group) {
+            facts.push(match batch.completed_by {
+                Some(wait) => Fact::Unpublished { wait },
+                None => Fact::ReaderAhead,
+            });
+            return Class::UnpublishedCopy;
+        }
+        if let Some(wait) = batch.passed
+            && wait.committed > batch.group
+        {
+            facts.push(left_open(batch, wait));
+            return Class::WaitCount;
+        }
+    }
+    incomplete(batch, scene, facts);
     match facts.last() {
         _ if batch.kind == CopyKind::BulkStore => Class::StoreReadEarly,
         Some(Fact::Unpublished { .. }) => Class::UnpublishedCopy,
@@ -471,13 +499,8 @@ fn read_of_copy(
 }
 
 /// Says why the copy is not complete, as far as its own thread is concerned.
-fn incomplete(clash: &Clash, batch: &Batch, scene: Scene<'_>, facts: &mut Vec<Fact>) {
+fn incomplete(batch: &Batch, scene: Scene<'_>, facts: &mut Vec<Fact>) {
     let group = batch.group;
-    let committed = || {
-        scene.sequences[usize::from(batch.warp)]
-            .committed(batch.kind, clash.earlier_lane)
-            .saturating_sub(1)
-    };
     facts.push(match (batch.completed_by, batch.passed) {
         (Some(wait), _) => Fact::Unpublished { wait },
         (None, _) if batch.attached.is_some() || batch.kind == CopyKind::BulkLoad => {
@@ -490,13 +513,18 @@ fn incomplete(clash: &Clash, batch: &Batch, scene: Scene<'_>, facts: &mut Vec<Fa
             }
         }
         (None, None) => Fact::NeverWaited { group },
-        (None, Some(wait)) if wait.committed > group => Fact::LeftOpen {
-            wait,
-            group,
-            needed: committed().saturating_sub(group),
-        },
+        (None, Some(wait)) if wait.committed > group => left_open(batch, wait),
         (None, Some(wait)) => Fact::Uncommitted { wait },
     });
+}
+
+/// The latest wait that left the copy's group open, and what it should have allowed.
+fn left_open(batch: &Batch, wait: PassedWait) -> Fact {
+    Fact::LeftOpen {
+        wait,
+        group: batch.group,
+        needed: wait.committed.saturating_sub(1).saturating_sub(batch.group),
+    }
 }
 
 /// Both parties are threads, or the earlier one is and the new one issues a copy.

@@ -25,8 +25,8 @@ impl BlockMonitor {
             deed: Deed::Object(op),
             group: None,
         };
-        if let MbarrierOp::Init(_) = op {
-            self.mbarrier_init(site, lane, at, suspect);
+        if let MbarrierOp::Init(count) = op {
+            self.mbarrier_init(site, lane, at, suspect, count);
             return;
         }
         if !self.may_use(at, suspect) {
@@ -43,11 +43,16 @@ impl BlockMonitor {
                 self.mark(at, false);
             }
             MbarrierOp::Arrive {
+                count,
                 expect_tx,
+                drop,
                 ordering,
                 scope,
-                ..
             } => {
+                object.arrivals = object.arrivals.saturating_add(count);
+                if drop {
+                    object.dropped = object.dropped.saturating_add(count);
+                }
                 if expect_tx != 0 {
                     object.bytes.expected += u64::from(expect_tx);
                     object.bytes.expecter = Some(suspect);
@@ -76,7 +81,11 @@ impl BlockMonitor {
                 object.bytes.delivered += u64::from(bytes);
                 object.bytes.deliverer = Some(suspect);
             }
-            MbarrierOp::CopyArrive { .. } => {
+            MbarrierOp::CopyArrive { noinc } => {
+                object.arrivals = object.arrivals.saturating_add(noinc.into());
+                if noinc {
+                    object.last_noinc = Some(suspect);
+                }
                 let attachment = Attachment {
                     object: id,
                     phase: object.phase,
@@ -114,7 +123,7 @@ impl BlockMonitor {
         }
     }
 
-    fn mbarrier_init(&mut self, site: Site, lane: u32, at: (u16, u64), suspect: Suspect) {
+    fn mbarrier_init(&mut self, site: Site, lane: u32, at: (u16, u64), suspect: Suspect, count: u32) {
         let reused = self.objects.at(at).filter(|(_, object)| object.live);
         if let Some((_, object)) = reused {
             let first = object.init;
@@ -146,7 +155,7 @@ impl BlockMonitor {
             group: None,
         };
         self.visit(&visit);
-        self.objects.init(at, suspect, now);
+        self.objects.init(at, suspect, count, now);
         self.mark(at, true);
     }
 
@@ -233,7 +242,20 @@ impl BlockMonitor {
         object.observed = false;
         let bytes = std::mem::take(&mut object.bytes);
         let init = object.init;
+        let (arrivals, expected) = (std::mem::take(&mut object.arrivals), object.expected);
+        object.expected = expected.saturating_sub(std::mem::take(&mut object.dropped));
+        let noinc = object.last_noinc.take();
         self.threads.released();
+        // Arrivals of copies that were registered for this phase, and that it did not wait for.
+        if let Some(copy) = noinc.filter(|_| arrivals > expected) {
+            let mut hazard = about_object(Class::ArrivalCount, at, Some(init), copy);
+            hazard.facts.push(Fact::Arrivals {
+                phase,
+                expected,
+                arrivals,
+            });
+            self.ledger.add(hazard);
+        }
         if let Some(hazard) = unequal_bytes(at, phase, &bytes, init) {
             self.ledger.add(hazard);
         }

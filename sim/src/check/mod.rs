@@ -9,6 +9,7 @@
 mod advice;
 mod block;
 mod clock;
+mod consequences;
 mod copies;
 mod fences;
 mod global;
@@ -34,6 +35,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use advice::advise;
+pub(crate) use consequences::drop_consequences;
+
 pub use block::{BlockMonitor, BlockReport};
 pub use policy::{Disputed, Level, Policy, PolicyError};
 

@@ -50,6 +50,14 @@ pub(crate) struct Object {
     pub(crate) released: Knowledge,
     /// What had been released when the last completed phase did.
     pub(crate) completed: Arc<Knowledge>,
+    /// Arrivals that each phase expects.
+    pub(crate) expected: u32,
+    /// Arrivals registered for the current phase, those of copies that do not raise the count included.
+    pub(crate) arrivals: u32,
+    /// Arrivals of the current phase that later ones do without.
+    pub(crate) dropped: u32,
+    /// The latest arrival of copies in the current phase that does not raise the count.
+    pub(crate) last_noinc: Option<Suspect>,
     /// Whether anybody saw that the last completed phase did.
     pub(crate) observed: bool,
     /// Whether a thread of another block of the cluster arrived on it.
@@ -85,7 +93,7 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// A new life begins.
-    pub(crate) fn init(&mut self, at: (u16, u64), init: Suspect, tick: Tick) {
+    pub(crate) fn init(&mut self, at: (u16, u64), init: Suspect, count: u32, tick: Tick) {
         self.index.insert(at, self.list.len() as ObjectId);
         self.list.push(Object {
             at,
@@ -97,6 +105,10 @@ impl Objects {
             phase: 0,
             released: Knowledge::default(),
             completed: Arc::default(),
+            expected: count,
+            arrivals: 0,
+            dropped: 0,
+            last_noinc: None,
             observed: true,
             foreign: false,
             attached: Vec::new(),

@@ -180,12 +180,26 @@ impl Visit<'_> {
 }
 
 /// What a write replaced, for telling whether a reader was still entitled to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prior {
     /// One bit for each warp (by its number modulo 32) that had read it.
     pub(crate) readers: u32,
     /// Whether all of it held something.
     pub(crate) content: bool,
+}
+
+impl Prior {
+    /// Before anything was replaced.
+    pub(crate) const NOTHING: Self = Self {
+        readers: 0,
+        content: true,
+    };
+
+    /// Of several lines together.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.readers |= other.readers;
+        self.content &= other.content;
+    }
 }
 
 /// Where the lanes of a logged access are.

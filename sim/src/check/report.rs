@@ -275,6 +275,9 @@ impl Words<'_> {
             Class::TransactionBytes => {
                 format!("the bytes that (1) announces on the mbarrier in {bytes} are not those that (2) delivers")
             }
+            Class::ArrivalCount => {
+                format!("the mbarrier in {bytes}, initialised by (1), completes a phase without arrivals that (2) registered for it")
+            }
             Class::UnobservedPhase => {
                 format!("(1) arrives on the next phase of the mbarrier in {bytes}, but nobody has seen the last one complete")
             }
@@ -318,7 +321,7 @@ impl Words<'_> {
                 group,
                 needed,
             } => format!(
-                "the wait at line {} allows {} open, after {} committed: it completes groups below {}, and the copy is in group {group}; at the access a wait may allow at most {needed}",
+                "the wait at line {} allows {} open, after {} committed: it completes groups below {}, and the copy is in group {group}; to cover it, it may allow at most {needed}",
                 line(wait.pc),
                 groups(wait.pending),
                 groups(wait.committed),
@@ -332,6 +335,9 @@ impl Words<'_> {
                 "the copying thread waited at line {}, which makes the copy visible to that thread alone",
                 line(wait)
             ),
+            Fact::ReaderAhead => {
+                "the reader waited for its own copies of this group, and nothing orders the copying thread's wait before the read".to_owned()
+            }
             Fact::StillInUse => {
                 "the reader has not read these bytes since they were written before".to_owned()
             }
@@ -359,6 +365,11 @@ impl Words<'_> {
                     phase(seen)
                 )
             }
+            Fact::Arrivals {
+                phase,
+                expected,
+                arrivals,
+            } => format!("phase {phase}: {expected} arrivals expected, {arrivals} registered"),
             Fact::Bytes {
                 phase,
                 expected,
@@ -482,6 +493,9 @@ impl Words<'_> {
             }
             Class::TransactionBytes => {
                 "announce with `expect_tx` exactly the bytes that the phase's copies deliver".to_owned()
+            }
+            Class::ArrivalCount => {
+                "count every `.noinc` arrival in `mbarrier.init`, or leave `.noinc` out".to_owned()
             }
             Class::UnobservedPhase => "let one thread wait for each phase before anybody arrives on the next".to_owned(),
             Class::NarrowScope => "use a scope that includes both threads, on both sides".to_owned(),

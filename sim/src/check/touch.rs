@@ -27,15 +27,7 @@ impl BlockMonitor {
             self.visit_scattered(visit);
             return;
         };
-        let (common, oldest) = (self.threads.common(), self.batches.oldest());
-        let mut quiet = self.checker.quick;
-        for line in first..=last {
-            quiet &= self
-                .summary(visit.place, line)
-                .is_quiet(visit.deed, common, oldest);
-        }
-        quiet &= !self.meets_object(visit.place, first..=last);
-        let prior = self.sum_up(visit, first..=last);
+        let (quiet, prior) = self.sum_up(visit, first..=last);
         if quiet {
             if self.log.push(visit, true, prior) {
                 self.play_log();
@@ -48,20 +40,12 @@ impl BlockMonitor {
 
     /// The same for lanes that are no neighbours.
     fn visit_scattered(&mut self, visit: &Visit<'_>) {
-        let (common, oldest) = (self.threads.common(), self.batches.oldest());
-        let mut quiet = self.checker.quick;
-        let mut prior = Prior {
-            readers: 0,
-            content: true,
-        };
+        let mut quiet = true;
+        let mut prior = Prior::NOTHING;
         visit.lines(|line| {
-            quiet &= self
-                .summary(visit.place, line)
-                .is_quiet(visit.deed, common, oldest);
-            quiet &= !self.meets_object(visit.place, line..=line);
-            let one = self.sum_up(visit, line..=line);
-            prior.readers |= one.readers;
-            prior.content &= one.content;
+            let (line_is_quiet, one) = self.sum_up(visit, line..=line);
+            quiet &= line_is_quiet;
+            prior.add(one);
         });
         if quiet {
             if visit.deed.writes() && visit.strength.scope.is_none() {
@@ -99,7 +83,7 @@ impl BlockMonitor {
         self.play_log();
         let first = from / LINE;
         let last = (from + u64::from(bytes) - 1) / LINE;
-        let prior = self.sum_up(visit, first..=last);
+        let (_, prior) = self.sum_up(visit, first..=last);
         each_line_of_run(lane, from, bytes, |line, print| {
             if visit.place == Place::Global {
                 self.note_line(visit, line, print.bytes);
@@ -121,39 +105,32 @@ impl BlockMonitor {
         }
     }
 
-    fn meets_object(&mut self, place: Place, mut lines: RangeInclusive<u64>) -> bool {
-        match place {
-            Place::Shared(rank) => {
-                let window = &mut self.shared[usize::from(rank)];
-                lines.any(|line| window.summary(line).objects != 0)
-            }
-            Place::Global => false,
-        }
-    }
-
-    /// Notes the access in the summaries; says what a write replaced.
-    fn sum_up(&mut self, visit: &Visit<'_>, lines: RangeInclusive<u64>) -> Prior {
-        let mut prior = Prior {
-            readers: 0,
-            content: true,
-        };
+    /// Notes the access in the summaries. Says whether it can clash with nothing there, and what a write replaced.
+    fn sum_up(&mut self, visit: &Visit<'_>, lines: RangeInclusive<u64>) -> (bool, Prior) {
+        let (common, oldest) = (self.threads.common(), self.batches.oldest());
+        let mut quiet = self.checker.quick;
+        let mut prior = Prior::NOTHING;
         for line in lines {
-            self.summary(visit.place, line)
-                .note(visit.deed, visit.tick, visit.actor);
-            let Place::Shared(rank) = visit.place else {
-                continue;
-            };
-            let shared = self.shared[usize::from(rank)].summary(line);
-            if visit.deed.writes() {
-                prior.readers |= shared.readers;
-                prior.content &= shared.filled;
-                shared.readers = 0;
-                shared.filled = true;
-            } else {
-                shared.readers |= 1 << (visit.warp % 32);
+            let summary = self.summary(visit.place, line);
+            let mut line_is_quiet = summary.is_quiet(visit.deed, common, oldest);
+            summary.note(visit.deed, visit.tick, visit.actor);
+            if let Place::Shared(rank) = visit.place {
+                let shared = self.shared[usize::from(rank)].summary(line);
+                line_is_quiet &= shared.objects == 0;
+                if visit.deed.writes() {
+                    prior.add(Prior {
+                        readers: shared.readers,
+                        content: shared.filled,
+                    });
+                    shared.readers = 0;
+                    shared.filled = true;
+                } else if line_is_quiet {
+                    shared.readers |= 1 << (visit.warp % 32);
+                }
             }
+            quiet &= line_is_quiet;
         }
-        prior
+        (quiet, prior)
     }
 
     /// Plays the log into the shadow.
@@ -218,7 +195,9 @@ impl BlockMonitor {
             objects: &self.objects,
             fences: &self.fences,
         };
+        let mut clashes = false;
         shadow.clashes(&record, deed.writes(), viewer, |clash| {
+            clashes = true;
             ledger.add(judge(&clash, accused, scene));
         });
         if let Deed::CopyFrom(kind) | Deed::CopyInto(kind) = deed
@@ -233,7 +212,12 @@ impl BlockMonitor {
         if deed.writes() {
             shadow.write(record, viewer);
         } else {
+            let warp = record.warp;
             shadow.read(record, viewer);
+            // Who reads what it should not yet has still to read what it should.
+            if let (Place::Shared(rank), false) = (place, clashes) {
+                self.shared[usize::from(rank)].summary(line).readers |= 1 << (warp % 32);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{Watch, run_watched};
-use crate::check::{BlockMonitor, BlockReport, Checker, Level, Policy};
+use crate::check::{BlockMonitor, BlockReport, Checker, Level, Policy, drop_consequences};
 use crate::event::Silent;
 use crate::finding::{Finding, Severity};
 use crate::launch::{Launch, Options, Outcome};
@@ -80,6 +80,7 @@ pub fn run_with_policy(
     outcome
         .findings
         .extend(checker.findings(reports.into_inner().unwrap_or_default()));
+    drop_consequences(&mut outcome.findings);
     outcome
 }
 

@@ -352,7 +352,10 @@ fn step<M: Monitor>(monitor: &mut M, site: Site, line: &Line, next: &mut CopyId)
             },
         ),
         ("expect", [_, bytes]) => object(monitor, MbarrierOp::ExpectTx(number(bytes) as u32)),
-        ("copyarrive", [_]) => object(monitor, MbarrierOp::CopyArrive { noinc: false }),
+        ("copyarrive", [_]) => {
+            let noinc = verb.ends_with(".noinc");
+            object(monitor, MbarrierOp::CopyArrive { noinc });
+        }
         ("waited", [_, phase]) => object(
             monitor,
             MbarrierOp::WaitDone {
@@ -380,7 +383,7 @@ fn strength(verb: &str) -> (Option<Ordering>, Scope) {
             "acqrel" => ordering = Some(Ordering::AcqRel),
             "cta" => scope = Scope::Cta,
             "cluster" => scope = Scope::Cluster,
-            "arrive" | "read" => {}
+            "arrive" | "read" | "noinc" => {}
             other => panic!("`{other}` is no part of `{verb}`"),
         }
     }
