@@ -121,6 +121,8 @@ pub struct Copy {
     pub bytes: u32,
     /// The mbarrier that it completes on, as window and offset.
     pub mbarrier: Option<(Window, u64)>,
+    /// `cp.reduce`: it combines with what is there, atomically at device scope.
+    pub reduces: bool,
 }
 
 /// The element copies (`cp.async`) that one instruction issues, all lanes at once.

@@ -240,7 +240,7 @@ impl Monitor for BlockMonitor {
             sequence.push(batch, mask);
         }
         let group = grouped.then_some(running);
-        let part = |place: Place, deed: Deed| Visit {
+        let part = |place: Place, deed: Deed, scope: Option<Scope>| Visit {
             place,
             deed,
             pc: site.pc,
@@ -251,19 +251,20 @@ impl Monitor for BlockMonitor {
             actor: Actor::Copy(batch),
             tick: now,
             strength: Strength {
-                scope: None,
+                scope,
                 size: u8::MAX,
             },
             group,
         };
         if let Some((window, from)) = copy.source {
-            let visit = part(Self::place(window), Deed::CopyFrom(copy.kind));
+            let visit = part(Self::place(window), Deed::CopyFrom(copy.kind), None);
             self.visit_long(&visit, copy.lane, from, copy.source_bytes);
         }
         let (window, from) = copy.destination;
         let deed = Deed::CopyInto(copy.kind);
+        let scope = copy.reduces.then_some(Scope::Gpu);
         self.visit_long(
-            &part(Self::place(window), deed),
+            &part(Self::place(window), deed, scope),
             copy.lane,
             from,
             copy.bytes,

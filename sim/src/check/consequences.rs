@@ -13,7 +13,10 @@ pub(crate) fn drop_consequences(findings: &mut Vec<Finding>) {
         .collect();
     findings.retain(|finding| {
         finding.class != Class::UninitializedRead
-            || !finding.parties.iter().all(|party| guilty.contains(&party.line))
+            || !finding
+                .parties
+                .iter()
+                .all(|party| guilty.contains(&party.line))
     });
 }
 

@@ -123,7 +123,14 @@ impl BlockMonitor {
         }
     }
 
-    fn mbarrier_init(&mut self, site: Site, lane: u32, at: (u16, u64), suspect: Suspect, count: u32) {
+    fn mbarrier_init(
+        &mut self,
+        site: Site,
+        lane: u32,
+        at: (u16, u64),
+        suspect: Suspect,
+        count: u32,
+    ) {
         let reused = self.objects.at(at).filter(|(_, object)| object.live);
         if let Some((_, object)) = reused {
             let first = object.init;

@@ -264,6 +264,10 @@ fn clash(earlier: &Record, wrote: bool, new: &Record, viewer: Viewer<'_>) -> Opt
     if overlap == 0 {
         return None;
     }
+    let same_block = earlier.warp / viewer.block_warps == new.warp / viewer.block_warps;
+    if morally_strong(earlier.strength, new.strength, same_block) {
+        return None;
+    }
     if earlier.actor == Actor::Thread {
         if earlier.tick <= viewer.common {
             return None;
@@ -271,8 +275,7 @@ fn clash(earlier: &Record, wrote: bool, new: &Record, viewer: Viewer<'_>) -> Opt
         let own = earlier.warp == new.warp
             && earlier.print.lanes == new.print.lanes
             && matches!(earlier.print.lanes, Lanes::Affine { .. });
-        let same_block = earlier.warp / viewer.block_warps == new.warp / viewer.block_warps;
-        if own || morally_strong(earlier.strength, new.strength, same_block) {
+        if own {
             return None;
         }
     }

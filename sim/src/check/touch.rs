@@ -264,7 +264,8 @@ impl BlockMonitor {
             .scope
             .is_some_and(|scope| scope >= Scope::Gpu);
         let kind = match (visit.deed, strong) {
-            (Deed::CopyInto(_), _) => Kind::BulkWrite,
+            (Deed::CopyInto(_), true) => Kind::StrongWrite,
+            (Deed::CopyInto(_), false) => Kind::BulkWrite,
             (Deed::CopyFrom(CopyKind::BulkLoad | CopyKind::BulkStore), _) => Kind::BulkRead,
             (deed, true) if deed.writes() => Kind::StrongWrite,
             (deed, false) if deed.writes() => Kind::Write,

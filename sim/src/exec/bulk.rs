@@ -142,6 +142,7 @@ impl<M: Monitor> Group<'_, M> {
                 destination: window(destination),
                 bytes,
                 mbarrier: object.map(place),
+                reduces: op.reduce.is_some(),
             },
         );
         let flight = Flight {

@@ -308,6 +308,7 @@ fn step<M: Monitor>(monitor: &mut M, site: Site, line: &Line, next: &mut CopyId)
                     destination: if load { here } else { there },
                     bytes: number(bytes) as u32,
                     mbarrier: named("on").map(|offset| (shared, number(offset))),
+                    reduces: words.contains(&"reduces"),
                 };
                 monitor.issue(site, &copy);
                 next.0 += 1;
