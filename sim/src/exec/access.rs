@@ -4,7 +4,7 @@ use super::group::{Group, Stop};
 use super::warp::Warp;
 use crate::event::{self, Access, AccessKind, Monitor, Ordering, Pc, Site, Window};
 use crate::lanes::{LANES, Registers, lanes_of};
-use crate::memory::lanes::{self, Lanes, extent};
+use crate::memory::lanes::{self, Extent, Lanes, extent};
 use crate::memory::segment::{Segment, low_bits};
 use crate::memory::window;
 use crate::program::op::{Address, Cell, Memory, NONE, Space};
@@ -138,7 +138,8 @@ impl<M: Monitor> Group<'_, M> {
         }
     }
 
-    /// Finds the bytes of an access, having checked alignment and bounds and told the monitor.
+    /// Finds the bytes of an access, having checked alignment and bounds and told the monitor:
+    /// what addresses are added to, and the step of [`Lanes`].
     /// Answers `None`, and has told nobody, when the lanes' bytes are in different segments.
     #[inline(always)]
     pub(crate) fn touch(
@@ -146,10 +147,13 @@ impl<M: Monitor> Group<'_, M> {
         warp: &Warp,
         touch: &Touch<'_>,
         cache: usize,
-    ) -> Result<Option<Segment>, Stop> {
+    ) -> Result<Option<(*mut u8, u64)>, Stop> {
         let bytes = u64::from(touch.bytes);
-        let (low, high, bits) = extent(touch.addresses, touch.mask, bytes);
-        if bits & (bytes - 1) != 0 {
+        let extent = extent(touch.addresses, touch.mask, bytes);
+        let Extent {
+            low, high, dense, ..
+        } = extent;
+        if extent.bits & (bytes - 1) != 0 {
             return Err(self.misaligned(warp, touch));
         }
         let segments = match touch.region {
@@ -193,14 +197,18 @@ impl<M: Monitor> Group<'_, M> {
             );
         }
         if !segment.valid.is_null() {
-            self.validity(warp, touch, &segment, low, high);
+            self.validity(warp, touch, &segment, extent);
         }
-        Ok(Some(segment))
+        Ok(Some((segment.biased(), if dense { bytes } else { 0 })))
     }
 
     /// No segment has the bytes of all lanes: a fault, unless each lane's are in one.
     #[cold]
-    fn scattered(&mut self, warp: &Warp, touch: &Touch<'_>) -> Result<Option<Segment>, Stop> {
+    fn scattered(
+        &mut self,
+        warp: &Warp,
+        touch: &Touch<'_>,
+    ) -> Result<Option<(*mut u8, u64)>, Stop> {
         let bytes = u64::from(touch.bytes);
         let inside = |lane: usize| {
             let at = touch.addresses[lane];
@@ -215,21 +223,16 @@ impl<M: Monitor> Group<'_, M> {
 
     /// Checks that what is read was written, and marks what is written.
     #[inline(always)]
-    fn validity(&mut self, warp: &Warp, touch: &Touch<'_>, segment: &Segment, low: u64, high: u64) {
-        let reads = matches!(
-            touch.kind,
-            AccessKind::Read | AccessKind::Atomic | AccessKind::Reduction
-        );
+    fn validity(&mut self, warp: &Warp, touch: &Touch<'_>, segment: &Segment, extent: Extent) {
+        let reads = touch.kind != AccessKind::Write;
         let shared = touch.region == Region::Global;
-        if touch.mask == u32::MAX
-            && high - low == u64::from(touch.bytes) * LANES as u64
-            && dense(touch)
-        {
-            let mut at = low;
-            while at < high {
-                let len = (high - at).min(64) as u32;
+        if extent.dense {
+            let mut at = extent.low;
+            while at < extent.high {
+                let len = (extent.high - at).min(64) as u32;
                 if reads && segment.valid_bits(at, len) != low_bits(len) {
                     self.uninitialized(warp, touch, segment);
+                    break;
                 }
                 if touch.kind != AccessKind::Read {
                     segment.mark_valid(at, len, shared);
@@ -300,11 +303,10 @@ impl<M: Monitor> Group<'_, M> {
             addresses,
             mask,
         };
-        let host = if region == Region::Local {
+        if region == Region::Local {
             return self.local(warp, &touch, memory, true);
-        } else if let Some(segment) = self.touch(warp, &touch, index as usize)? {
-            segment.biased()
-        } else {
+        }
+        let Some((host, step)) = self.touch(warp, &touch, index as usize)? else {
             // Rare enough to go lane by lane.
             return lanes_of(mask).try_for_each(|lane| {
                 self.load_region(warp, pc, index, region, addresses, 1 << lane)
@@ -320,6 +322,7 @@ impl<M: Monitor> Group<'_, M> {
                 host,
                 addresses,
                 offset: element as u64 * u64::from(memory.bytes),
+                step,
                 mask,
             };
             // SAFETY: `touch` found the bytes of every lane in one segment, aligned.
@@ -377,11 +380,10 @@ impl<M: Monitor> Group<'_, M> {
             addresses,
             mask,
         };
-        let host = if region == Region::Local {
+        if region == Region::Local {
             return self.local(warp, &touch, memory, false);
-        } else if let Some(segment) = self.touch(warp, &touch, index as usize)? {
-            segment.biased()
-        } else {
+        }
+        let Some((host, step)) = self.touch(warp, &touch, index as usize)? else {
             // Rare enough to go lane by lane.
             return lanes_of(mask).try_for_each(|lane| {
                 self.store_region(warp, pc, index, region, addresses, 1 << lane)
@@ -394,6 +396,7 @@ impl<M: Monitor> Group<'_, M> {
                 host,
                 addresses,
                 offset: element as u64 * u64::from(memory.bytes),
+                step,
                 mask,
             };
             // SAFETY: `touch` found the bytes of every lane in one writable segment, aligned.
@@ -415,7 +418,7 @@ impl<M: Monitor> Group<'_, M> {
     ) -> Result<(), Stop> {
         let size = u64::from(self.machine.program.local_bytes);
         let stride = size.next_multiple_of(16);
-        let (_, high, bits) = extent(touch.addresses, touch.mask, touch.bytes.into());
+        let Extent { high, bits, .. } = extent(touch.addresses, touch.mask, touch.bytes.into());
         if bits & u64::from(touch.bytes - 1) != 0 {
             return Err(self.misaligned(warp, touch));
         }
@@ -434,6 +437,7 @@ impl<M: Monitor> Group<'_, M> {
                 host,
                 addresses: &placed,
                 offset,
+                step: 0,
                 mask: touch.mask,
             };
             // SAFETY: every lane's bytes are inside its own part of the warp's local memory, which starts 16-byte aligned.
@@ -522,17 +526,6 @@ fn offset_in(region: Region, space: Space, address: u64) -> u64 {
         (_, Space::Generic) => address & (window::SHARED - 1),
         _ => address,
     }
-}
-
-/// Whether lane i's bytes follow lane i-1's.
-#[inline(always)]
-fn dense(touch: &Touch<'_>) -> bool {
-    let (first, bytes) = (touch.addresses[0], u64::from(touch.bytes));
-    let mut differs = 0;
-    for (lane, address) in touch.addresses.iter().enumerate() {
-        differs |= address ^ first.wrapping_add(lane as u64 * bytes);
-    }
-    differs == 0
 }
 
 /// # Safety

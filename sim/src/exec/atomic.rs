@@ -63,7 +63,7 @@ impl<M: Monitor> Group<'_, M> {
         };
         // Atomics share the last cache slot; they are few, and mostly go to one place.
         let cache = self.caches.len() - 1;
-        let Some(segment) = self.touch(warp, &touch, cache)? else {
+        let Some((host, _)) = self.touch(warp, &touch, cache)? else {
             return lanes_of(mask).try_for_each(|lane| {
                 self.atomic_region(warp, pc, atomic, region, addresses, 1 << lane)
             });
@@ -79,9 +79,8 @@ impl<M: Monitor> Group<'_, M> {
                 list[2 * count + element],
             );
             for lane in lanes_of(mask) {
-                let host = segment
-                    .biased()
-                    .wrapping_add(addresses[lane] as usize + element * atomic.bytes as usize);
+                let host =
+                    host.wrapping_add(addresses[lane] as usize + element * atomic.bytes as usize);
                 let read = |warp: &Warp, register: u32, half: u32| match (register, atomic.bytes) {
                     (NONE, _) => 0,
                     (register, 2 | 4) => u64::from(warp.registers.row32(register)[lane]),

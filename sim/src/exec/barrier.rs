@@ -7,7 +7,7 @@ use super::group::{Group, Stop};
 use super::warp::{Wait, Warp};
 use crate::event::{BarrierRole, Monitor, Pc};
 use crate::lanes::lanes_of;
-use crate::program::op::{BarrierKind, Guard, NONE, Op};
+use crate::program::op::{BarrierKind, CollectiveKind, Guard, NONE, Op};
 use crate::report::{BarrierMisuse, Fault};
 
 /// What the warps of one generation have in common.
@@ -110,9 +110,16 @@ impl<M: Monitor> Group<'_, M> {
         Ok(true)
     }
 
-    /// Whether the barrier instruction there is an aligned one.
+    /// Whether the instruction there promises that all lanes of a warp come to it together.
     pub(crate) fn is_aligned(&self, pc: Pc) -> bool {
-        self.barrier_at(pc).aligned
+        match self.machine.program.code[pc as usize].op {
+            Op::Barrier(_) => self.barrier_at(pc).aligned,
+            Op::Collective(at) => {
+                let kind = self.machine.program.tables.collectives[at as usize].kind;
+                matches!(kind, CollectiveKind::Matrix(_))
+            }
+            _ => false,
+        }
     }
 
     fn barrier_at(&self, pc: Pc) -> &crate::program::op::Barrier {

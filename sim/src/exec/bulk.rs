@@ -12,7 +12,7 @@ use crate::lanes::lanes_of;
 use crate::launch::Landing;
 use crate::memory::lanes::copy;
 use crate::memory::segment::{Segment, low_bits};
-use crate::program::op::{AtomicOp, AtomicType, CopyBulk, NONE};
+use crate::program::op::{AtomicOp, AtomicType, CopyBulk, NONE, Space};
 use crate::report::Fault;
 
 /// Bytes that addresses and sizes are multiples of.
@@ -111,6 +111,62 @@ impl<M: Monitor> Group<'_, M> {
         Ok(())
     }
 
+    /// `st.async`, `red.async`: the source is registers, and read at issue.
+    pub(crate) fn store_async(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        at: u32,
+        mask: u32,
+    ) -> Result<(), Stop> {
+        let op = self.machine.program.tables.async_stores[at as usize];
+        let list =
+            &self.machine.program.tables.lists[op.first as usize..(op.first + op.count) as usize];
+        let destinations = addresses(&warp.registers, op.address);
+        let objects = addresses(&warp.registers, op.object);
+        let bytes = op.bytes * op.count;
+        for lane in lanes_of(mask) {
+            let destination = self.locate(Space::Cluster, destinations[lane]);
+            let object = self.object(warp, pc, lane, Space::Cluster, objects[lane])?;
+            self.check_range(
+                warp,
+                pc,
+                lane,
+                destination.0,
+                destination.1,
+                bytes.into(),
+                bytes.into(),
+                "writes",
+            )?;
+            let mut words = vec![0u64; bytes.div_ceil(8) as usize];
+            for (index, &register) in list.iter().enumerate() {
+                if op.bytes == 8 {
+                    words[index] = warp.registers.row64(register)[lane];
+                } else {
+                    words[index / 2] |=
+                        u64::from(warp.registers.row32(register)[lane]) << (32 * (index % 2));
+                }
+            }
+            let taken = Some((words, vec![u64::MAX]));
+            self.take_off(
+                pc,
+                lane,
+                Flight {
+                    id: CopyId(0),
+                    source: (Region::Nowhere, 0),
+                    destination,
+                    bytes,
+                    object: Some(object),
+                    thread: (self.rank, self.warp, lane as u32),
+                    group: 0,
+                    reduce: op.reduce,
+                    taken,
+                },
+            );
+        }
+        Ok(())
+    }
+
     #[allow(clippy::too_many_arguments, reason = "the operands of one instruction")]
     fn fly(
         &mut self,
@@ -123,30 +179,8 @@ impl<M: Monitor> Group<'_, M> {
         bytes: u32,
         object: Option<At>,
     ) {
-        let id = CopyId(self.next_copy);
-        self.next_copy += 1;
-        let window = |(region, at): (Region, u64)| (region.window().unwrap_or(Window::Global), at);
-        let kind = if matches!(destination.0, Region::Shared { .. }) {
-            CopyKind::BulkLoad
-        } else {
-            CopyKind::BulkStore
-        };
-        self.monitor.issue(
-            self.site(pc, 1 << lane),
-            &Copy {
-                id,
-                lane: lane as u32,
-                kind,
-                source: (bytes != 0).then(|| window(source)),
-                source_bytes: bytes,
-                destination: window(destination),
-                bytes,
-                mbarrier: object.map(place),
-                reduces: op.reduce.is_some(),
-            },
-        );
         let flight = Flight {
-            id,
+            id: CopyId(0),
             source,
             destination,
             bytes,
@@ -156,6 +190,34 @@ impl<M: Monitor> Group<'_, M> {
             reduce: op.reduce,
             taken: None,
         };
+        self.take_off(pc, lane, flight);
+    }
+
+    /// Gives a flight its name, tells the monitor, and lets it land when landing is early.
+    fn take_off(&mut self, pc: Pc, lane: usize, mut flight: Flight) {
+        flight.id = CopyId(self.next_copy);
+        self.next_copy += 1;
+        let window = |(region, at): (Region, u64)| (region.window().unwrap_or(Window::Global), at);
+        let loads = matches!(flight.destination.0, Region::Shared { .. });
+        let reads = flight.taken.is_none() && flight.bytes != 0;
+        self.monitor.issue(
+            self.site(pc, 1 << lane),
+            &Copy {
+                id: flight.id,
+                lane: lane as u32,
+                kind: if loads {
+                    CopyKind::BulkLoad
+                } else {
+                    CopyKind::BulkStore
+                },
+                source: reads.then(|| window(flight.source)),
+                source_bytes: if reads { flight.bytes } else { 0 },
+                destination: window(flight.destination),
+                bytes: flight.bytes,
+                mbarrier: flight.object.map(place),
+                reduces: flight.reduce.is_some(),
+            },
+        );
         if self.machine.options.landing == Landing::Early {
             self.land_flight(flight);
         } else {

@@ -71,7 +71,7 @@ impl<M: Monitor> Group<'_, M> {
             };
             let mask = warp.fragments[merged].mask;
             if mask == wanted {
-                self.execute_collective(warp, fragment.pc, mask);
+                self.execute_collective(warp, fragment.pc, mask)?;
                 warp.fragments[merged].wait = Wait::Ready;
                 warp.fragments[merged].pc += 1;
             } else if warp
@@ -101,13 +101,19 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     /// Carries out a collective instruction for lanes that have met.
-    pub(crate) fn execute_collective(&mut self, warp: &mut Warp, pc: Pc, mask: u32) {
+    pub(crate) fn execute_collective(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        mask: u32,
+    ) -> Result<(), Stop> {
         match self.collective_at(pc).kind {
             CollectiveKind::Sync => self.monitor.warp_sync(self.site(pc, mask)),
             CollectiveKind::Shuffle(shuffle) => shuffle_lanes(warp, &shuffle, mask),
             CollectiveKind::Vote(vote) => vote_lanes(warp, &vote, mask),
             CollectiveKind::Match(matching) => match_lanes(warp, &matching, mask),
             CollectiveKind::Redux(redux) => redux_lanes(warp, &redux, mask),
+            CollectiveKind::Matrix(at) => return self.matrix(warp, pc, at, mask),
             CollectiveKind::Elect { d, pred } => {
                 let leader = mask.trailing_zeros();
                 if d != NONE {
@@ -116,6 +122,7 @@ impl<M: Monitor> Group<'_, M> {
                 warp.registers.set_pred(pred, 1 << leader, mask);
             }
         }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use super::warp::Warp;
 use crate::event::{CopyId, ElementCopies, Groups, Monitor, Pc};
 use crate::lanes::{LANES, lanes_of};
 use crate::launch::Landing;
-use crate::memory::lanes::{clear, copy, extent};
+use crate::memory::lanes::{Extent, clear, copy, extent};
 use crate::memory::segment::{Segment, low_bits};
 use crate::program::op::NONE;
 use crate::report::Fault;
@@ -161,7 +161,9 @@ impl<M: Monitor> Group<'_, M> {
 
     fn check_elements(&mut self, warp: &Warp, pc: Pc, copies: &Copies) -> Result<(), Stop> {
         let size = u64::from(copies.bytes);
-        let (low, high, bits) = extent(&copies.destinations, copies.mask, size);
+        let Extent {
+            low, high, bits, ..
+        } = extent(&copies.destinations, copies.mask, size);
         let shared = Region::Shared { rank: self.rank };
         if bits & (size - 1) != 0 || self.segment(shared, low, high).is_none() {
             for lane in lanes_of(copies.mask) {
@@ -198,7 +200,9 @@ impl<M: Monitor> Group<'_, M> {
         if reading == 0 {
             return Ok(());
         }
-        let (low, high, bits) = extent(&copies.sources, reading, size);
+        let Extent {
+            low, high, bits, ..
+        } = extent(&copies.sources, reading, size);
         if bits & (size - 1) != 0 || self.segment(Region::Global, low, high).is_none() {
             for lane in lanes_of(reading) {
                 let len = u64::from(copies.source_bytes[lane]);
@@ -401,9 +405,9 @@ impl<M: Monitor> Group<'_, M> {
         self.writes += 1;
         let shared = Region::Shared { rank: self.rank };
         let size = u64::from(copies.bytes);
-        let (low, high, _) = extent(&copies.destinations, mask, size);
+        let Extent { low, high, .. } = extent(&copies.destinations, mask, size);
         let to = self.segment(shared, low, high);
-        let (low, high, _) = extent(&copies.sources, mask, size);
+        let Extent { low, high, .. } = extent(&copies.sources, mask, size);
         let from = self.segment(Region::Global, low, high);
         for lane in lanes_of(mask) {
             let (at, source) = (copies.destinations[lane], copies.sources[lane]);

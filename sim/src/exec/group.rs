@@ -26,6 +26,20 @@ pub(crate) const MAX_POLLS: u32 = 64;
 /// Rounds in which threads only polled before others' turn.
 const MAX_IDLE: u32 = 8;
 
+/// Steps that a loop which only polls takes at most from one look at memory to the next.
+const POLL_STEPS: u64 = 1024;
+
+/// What a warp did in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nothing: all its lanes wait.
+    Held,
+    /// Looked at memory again and again, or nearly nothing else.
+    Polled,
+    /// Something that may lead somewhere.
+    Worked,
+}
+
 /// Why a group cannot run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop;
@@ -59,6 +73,8 @@ pub(crate) struct Results {
     pub(crate) trap: Option<Trap>,
     pub(crate) incomplete: Option<Incomplete>,
     pub(crate) printed: String,
+    /// Stopped because its threads polled for ever.
+    pub(crate) gave_up: bool,
 }
 
 impl Results {
@@ -105,6 +121,10 @@ pub(crate) struct Group<'m, M> {
     /// Time that passed while everything waited.
     pub(crate) skipped: u64,
     stopped: bool,
+    /// Calls of [`run`](Self::run) in a row in which it only polled, what had been written then, and how far all had come.
+    pub(crate) idle: u32,
+    pub(crate) idle_writes: u64,
+    pub(crate) idle_progress: u64,
 }
 
 impl<'m, M: Monitor> Group<'m, M> {
@@ -153,6 +173,9 @@ impl<'m, M: Monitor> Group<'m, M> {
             nudged: 0,
             skipped: 0,
             stopped: false,
+            idle: 0,
+            idle_writes: 0,
+            idle_progress: 0,
         };
         group.begin();
         Some(group)
@@ -219,6 +242,8 @@ impl<'m, M: Monitor> Group<'m, M> {
         self.begin();
         self.skipped = 0;
         self.stopped = false;
+        self.idle = 0;
+        self.idle_writes = 0;
         std::mem::replace(&mut self.monitor, monitor)
     }
 
@@ -228,8 +253,7 @@ impl<'m, M: Monitor> Group<'m, M> {
         let mut idle = 0;
         loop {
             let writes = self.writes;
-            let mut ran = false;
-            let mut live = false;
+            let (mut ran, mut worked, mut live) = (false, false, false);
             for rank in 0..self.blocks.len() {
                 for index in 0..self.blocks[rank].warps.len() {
                     if self.blocks[rank].warps[index].live == 0 {
@@ -239,7 +263,9 @@ impl<'m, M: Monitor> Group<'m, M> {
                     self.rank = rank as u16;
                     self.warp = index as u32;
                     let mut warp = std::mem::take(&mut self.blocks[rank].warps[index]);
-                    ran |= self.turn(&mut warp);
+                    let turn = self.turn(&mut warp);
+                    ran |= turn != Turn::Held;
+                    worked |= turn == Turn::Worked;
                     self.blocks[rank].warps[index] = warp;
                     if self.stopped {
                         return Progress::Done;
@@ -257,7 +283,11 @@ impl<'m, M: Monitor> Group<'m, M> {
                 }
                 continue;
             }
-            idle = if self.writes == writes { idle + 1 } else { 0 };
+            idle = if worked || self.writes != writes {
+                0
+            } else {
+                idle + 1
+            };
             if idle >= MAX_IDLE {
                 idle = 0;
                 if !self.nudge() {
@@ -269,6 +299,18 @@ impl<'m, M: Monitor> Group<'m, M> {
                 return Progress::Working;
             }
         }
+    }
+
+    /// Whether it cannot run on.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Its threads poll, and nobody will ever write what they want.
+    pub(crate) fn give_up(&mut self) {
+        self.stopped = true;
+        self.results.gave_up = true;
+        let Stop = self.deadlock();
     }
 
     /// All threads have ended; what is still in flight lands now.
@@ -284,10 +326,10 @@ impl<'m, M: Monitor> Group<'m, M> {
         }
     }
 
-    /// Runs one warp until it waits or its turn is over. Whether it could run at all.
-    fn turn(&mut self, warp: &mut Warp) -> bool {
+    /// Runs one warp until it waits or its turn is over.
+    fn turn(&mut self, warp: &mut Warp) -> Turn {
         let random = matches!(self.machine.options.landing, Landing::Random(_));
-        let mut budget = if random {
+        let length = if random {
             (self.draw() % 256) as u32 + 1
         } else {
             TURN
@@ -295,31 +337,39 @@ impl<'m, M: Monitor> Group<'m, M> {
         if random {
             self.land_at_random(warp);
         }
-        let mut ran = false;
+        let mut budget = length;
         warp.polls = 0;
-        loop {
+        while budget > 0 && warp.polls < MAX_POLLS {
             let Some(index) = self.pick(warp) else {
                 match self.unblock(warp) {
                     Ok(true) => continue,
-                    Ok(false) => return ran,
+                    Ok(false) if budget == length => return Turn::Held,
+                    Ok(false) => break,
                     Err(Stop) => {
                         self.stopped = true;
-                        return true;
+                        return Turn::Worked;
                     }
                 }
             };
-            ran = true;
             if self.step_fragment(warp, index, &mut budget).is_err() {
                 self.stopped = true;
-                return true;
+                return Turn::Worked;
             }
-            if budget == 0 || warp.polls >= MAX_POLLS {
-                // Those who wait for parted lanes may be whom these wait for.
-                if warp.polls >= MAX_POLLS {
-                    warp.release_parked();
-                }
-                return true;
-            }
+        }
+        if warp.seen_writes != self.writes {
+            warp.seen_writes = self.writes;
+            (warp.quiet_steps, warp.quiet_polls) = (0, 0);
+        }
+        warp.quiet_steps += u64::from(length - budget);
+        warp.quiet_polls += u64::from(warp.polls);
+        if warp.quiet_polls >= u64::from(MAX_POLLS) {
+            // Those who wait for parted lanes may be whom these wait for.
+            warp.release_parked();
+        }
+        if warp.quiet_steps > POLL_STEPS * (warp.quiet_polls + 1) {
+            Turn::Worked
+        } else {
+            Turn::Polled
         }
     }
 
@@ -364,8 +414,9 @@ impl<'m, M: Monitor> Group<'m, M> {
         if self.gather(warp)? || self.meet(warp)? {
             return Ok(true);
         }
-        let at_barrier =
-            |fragment: &&Fragment| fragment.wait == Wait::Gather && self.is_aligned(fragment.pc);
+        let at_barrier = |fragment: &&Fragment| {
+            matches!(fragment.wait, Wait::Gather | Wait::Lanes(_)) && self.is_aligned(fragment.pc)
+        };
         if let Some(fragment) = warp.fragments.iter().find(at_barrier).copied() {
             // The others have come to where the paths meet, and the barrier is on one of them only.
             let past = warp.parked().is_some_and(|record| record.exact);

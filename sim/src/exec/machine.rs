@@ -189,14 +189,20 @@ impl<'m> Machine<'m> {
 
     /// Fills the registers of a warp.
     pub(crate) fn fill(&self, registers: &mut Registers, group: u64, rank: u32, warp: u32) {
-        if registers.r32.len() == self.template.r32.len()
-            && registers.r64.len() == self.template.r64.len()
-        {
-            registers.r32.copy_from_slice(&self.template.r32);
-            registers.r64.copy_from_slice(&self.template.r64);
-            registers.pred.clone_from(&self.template.pred);
-        } else {
+        if registers.r32.is_empty() && registers.r64.is_empty() && registers.pred.is_empty() {
             registers.clone_from(&self.template);
+        } else {
+            // Constants are still there, and what is only used inside one instruction is written before it is read.
+            let own = &self.program.own;
+            for range in &own.r32 {
+                registers.r32[range.start as usize..range.end as usize].fill(Row([0; LANES]));
+            }
+            for range in &own.r64 {
+                registers.r64[range.start as usize..range.end as usize].fill(Row([0; LANES]));
+            }
+            for range in &own.pred {
+                registers.pred[range.start as usize..range.end as usize].fill(0);
+            }
         }
         let block = self.block_index(group, rank);
         let [rx, ry, rz] = self.cluster.index(rank.into());

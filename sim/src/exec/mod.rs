@@ -10,6 +10,7 @@ mod collective;
 mod copies;
 mod group;
 mod machine;
+mod matrix;
 mod mbarrier;
 mod pool;
 mod shared;

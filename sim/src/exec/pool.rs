@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::Watch;
 use super::group::{Group, Progress, Results};
 use super::machine::Machine;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::launch::{Incomplete, Outcome};
 use crate::report;
 
@@ -19,8 +19,12 @@ use crate::report;
 const RESIDENT_BYTES: u64 = 512 << 20;
 /// Groups that may be there at once, however small.
 const MAX_RESIDENT: u64 = 4096;
+/// Times that a group may only have polled, with all others, before its threads are taken to wait for ever.
+const MAX_IDLE: u32 = 64;
 /// Steps of a group before others' turn; a group that computes is rarely interrupted.
 const SLICE: u64 = 8 << 20;
+/// The same for a group that only polled last time.
+const SHORT_SLICE: u64 = 64 << 10;
 
 /// What the workers share.
 struct Pool<'m, W: Watch> {
@@ -30,7 +34,13 @@ struct Pool<'m, W: Watch> {
     next: AtomicU64,
     /// Groups that have started and not ended.
     resident: AtomicU64,
-    limit: u64,
+    limit: AtomicU64,
+    /// Groups that run and did more than poll when they last ran.
+    busy: AtomicU64,
+    /// Held by the one group that runs although it only polled.
+    polling: Mutex<()>,
+    /// Counts slices in which a group did something that another could wait for.
+    progress: AtomicU64,
     waiting: Mutex<VecDeque<Group<'m, W::Monitor>>>,
     finished: Mutex<Vec<(u64, Results)>>,
     steps: AtomicU64,
@@ -45,7 +55,12 @@ pub(super) fn run<W: Watch>(machine: &Machine<'_>, watch: &W) -> Outcome {
         watch,
         next: AtomicU64::new(0),
         resident: AtomicU64::new(0),
-        limit: (RESIDENT_BYTES / machine.group_bytes().max(1)).clamp(16, MAX_RESIDENT),
+        limit: AtomicU64::new(
+            (RESIDENT_BYTES / machine.group_bytes().max(1)).clamp(16, MAX_RESIDENT),
+        ),
+        busy: AtomicU64::new(0),
+        polling: Mutex::new(()),
+        progress: AtomicU64::new(0),
         waiting: Mutex::new(VecDeque::new()),
         finished: Mutex::new(Vec::new()),
         steps: AtomicU64::new(0),
@@ -72,18 +87,25 @@ impl<'m, W: Watch> Pool<'m, W> {
         let mut spare = None;
         while let Some(mut group) = self.take(&mut spare) {
             let before = group.steps;
-            let progress = group.run(SLICE);
-            let total = self.steps.fetch_add(group.steps - before, SeqCst) + (group.steps - before);
-            if self
-                .machine
-                .options
-                .max_steps
-                .is_some_and(|budget| total >= budget)
-                && progress != Progress::Done
-            {
+            let progress = if group.idle == 0 {
+                let progress = group.run(self.slice());
+                self.note(&mut group, progress);
+                self.busy.fetch_sub(1, SeqCst);
+                progress
+            } else {
+                // Those that only poll run one at a time, so that it can be told when nobody does anything else.
+                let _alone = lock(&self.polling);
+                let progress = group.run(SHORT_SLICE);
+                self.note(&mut group, progress);
+                progress
+            };
+            let ran = group.steps - before;
+            let total = self.steps.fetch_add(ran, SeqCst) + ran;
+            let budget = self.machine.options.max_steps;
+            if progress != Progress::Done && budget.is_some_and(|budget| total >= budget) {
                 self.out_of_steps.store(true, SeqCst);
             }
-            if progress == Progress::Done || self.out_of_steps.load(SeqCst) {
+            if progress == Progress::Done || group.is_stopped() || self.out_of_steps.load(SeqCst) {
                 self.retire(group, &mut spare);
             } else {
                 lock(&self.waiting).push_back(group);
@@ -94,29 +116,80 @@ impl<'m, W: Watch> Pool<'m, W> {
         }
     }
 
+    /// Takes down how a slice ended. When all groups only poll and nothing changes any more, threads wait for ever.
+    fn note(&self, group: &mut Group<'m, W::Monitor>, slice: Progress) {
+        let wrote = group.idle_writes != group.writes;
+        group.idle_writes = group.writes;
+        if slice != Progress::Idle || wrote {
+            self.progress.fetch_add(1, SeqCst);
+        }
+        if slice != Progress::Idle {
+            group.idle = 0;
+            return;
+        }
+        let progress = self.progress.load(SeqCst);
+        let alone = group.idle > 0 && self.busy.load(SeqCst) == 0;
+        if !alone || group.idle_progress != progress {
+            group.idle_progress = progress;
+            group.idle = 1;
+            return;
+        }
+        group.idle += 1;
+        if group.idle < MAX_IDLE {
+            return;
+        }
+        let limit = self.limit.load(SeqCst);
+        if self.next.load(SeqCst) < self.machine.groups() && limit < MAX_RESIDENT {
+            // They may wait for blocks that have not started.
+            self.limit.store(limit * 2, SeqCst);
+            group.idle = 1;
+        } else {
+            group.give_up();
+        }
+    }
+
+    /// Steps of a group's next slice, inside the budget.
+    fn slice(&self) -> u64 {
+        let budget = self.machine.options.max_steps.unwrap_or(u64::MAX);
+        SLICE
+            .min(budget.saturating_sub(self.steps.load(SeqCst)))
+            .max(1)
+    }
+
     /// A group to run: a new one as long as more may be there at once, else the one that has waited longest.
+    /// Unless it only polled last time, it counts as busy from here on.
     fn take(&self, spare: &mut Option<Group<'m, W::Monitor>>) -> Option<Group<'m, W::Monitor>> {
         loop {
-            if self.out_of_steps.load(SeqCst) {
-                return None;
+            // Counted first, so that there is no moment in which a group is neither waiting nor busy.
+            self.busy.fetch_add(1, SeqCst);
+            let group = self.pick(spare);
+            if group.as_ref().is_none_or(|group| group.idle > 0) {
+                self.busy.fetch_sub(1, SeqCst);
             }
-            if self.resident.load(SeqCst) < self.limit {
-                let number = self.next.fetch_add(1, SeqCst);
-                if number < self.machine.groups() {
-                    self.resident.fetch_add(1, SeqCst);
-                    return self.start(number, spare);
-                }
-                self.next.fetch_sub(1, SeqCst);
-            }
-            if let Some(group) = lock(&self.waiting).pop_front() {
-                return Some(group);
-            }
-            if self.resident.load(SeqCst) == 0 && self.next.load(SeqCst) >= self.machine.groups() {
-                return None;
+            let started = self.next.load(SeqCst) >= self.machine.groups();
+            let ended =
+                self.out_of_steps.load(SeqCst) || started && self.resident.load(SeqCst) == 0;
+            if group.is_some() || ended {
+                return group;
             }
             // Others run groups that they may put aside.
             std::thread::sleep(Duration::from_micros(50));
         }
+    }
+
+    fn pick(&self, spare: &mut Option<Group<'m, W::Monitor>>) -> Option<Group<'m, W::Monitor>> {
+        if self.out_of_steps.load(SeqCst) {
+            return None;
+        }
+        if self.resident.load(SeqCst) < self.limit.load(SeqCst) {
+            let number = self.next.fetch_add(1, SeqCst);
+            if number < self.machine.groups() {
+                self.resident.fetch_add(1, SeqCst);
+                return self.start(number, spare);
+            }
+            self.next.fetch_sub(1, SeqCst);
+        }
+        lock(&self.waiting).pop_front()
     }
 
     fn start(
@@ -176,7 +249,18 @@ impl<'m, W: Watch> Pool<'m, W> {
             warp_instructions: self.steps.load(SeqCst),
             ..Outcome::default()
         };
+        // Who waits for a block that was stopped is not to blame.
+        let stopped = finished.iter().any(|(_, results)| {
+            let faults = results
+                .findings
+                .iter()
+                .any(|finding| finding.severity == Severity::Error);
+            results.trap.is_some() || results.incomplete.is_some() || !results.gave_up && faults
+        });
         for (_, results) in finished {
+            if stopped && results.gave_up {
+                continue;
+            }
             for finding in results.findings {
                 fold(&mut outcome.findings, finding);
             }

@@ -68,6 +68,14 @@ impl<M: Monitor> Group<'_, M> {
                     }
                     pc += 1;
                 }
+                Op::Approximate(ref op) => {
+                    if mask != 0 {
+                        self.approximate[pc as usize] = true;
+                        // SAFETY: decoding chose a function that this machine can run.
+                        unsafe { (op.f)(&mut warp.registers, op, mask) };
+                    }
+                    pc += 1;
+                }
                 Op::Load(at) => {
                     if mask != 0 {
                         check!(self.load(warp, pc, at, mask));
@@ -223,7 +231,7 @@ impl<M: Monitor> Group<'_, M> {
                         && lanes_of(active).all(|lane| row[lane] & active == active)
                     {
                         // Everybody is here, which is the rule.
-                        self.execute_collective(warp, pc, active);
+                        check!(self.execute_collective(warp, pc, active));
                         pc += 1;
                     } else {
                         leave!();
@@ -280,6 +288,12 @@ impl<M: Monitor> Group<'_, M> {
                 Op::CopyBulk(at) => {
                     if mask != 0 {
                         check!(self.issue_bulk(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                }
+                Op::StoreAsync(at) => {
+                    if mask != 0 {
+                        check!(self.store_async(warp, pc, at, mask));
                     }
                     pc += 1;
                 }
@@ -391,7 +405,7 @@ impl<M: Monitor> Group<'_, M> {
             // The lanes with another caller come to the return again.
             warp.fragments[index].pc = fragment.pc - 1;
         }
-        warp.split(index, same, to, None);
+        warp.split(index, same, to, Some((to, depth, true)));
         if let Some(returned) = warp.fragments.last_mut() {
             returned.depth = depth;
         }

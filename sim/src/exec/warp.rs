@@ -84,6 +84,10 @@ pub(crate) struct Warp {
     pub(crate) next: usize,
     /// Looks at memory that others may change, since something else was done.
     pub(crate) polls: u32,
+    /// Value of the group's `writes` after the last turn, and what the warp did since that changed.
+    pub(crate) seen_writes: u64,
+    pub(crate) quiet_steps: u64,
+    pub(crate) quiet_polls: u64,
 }
 
 impl Warp {
@@ -106,6 +110,7 @@ impl Warp {
         self.saved.clear();
         self.next = 0;
         self.polls = 0;
+        (self.seen_writes, self.quiet_steps, self.quiet_polls) = (0, 0, 0);
     }
 
     /// The instruction at which a fragment of this record and depth waits; none if it waits nowhere.

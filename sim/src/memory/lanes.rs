@@ -18,7 +18,35 @@ pub(crate) struct Lanes<'a> {
     pub(crate) addresses: &'a [u64; LANES],
     /// Bytes added to each.
     pub(crate) offset: u64,
+    /// Bytes from each lane's address to the next one's if that is the same for all 32, else zero.
+    pub(crate) step: u64,
     pub(crate) mask: u32,
+}
+
+impl Lanes<'_> {
+    /// Calls `each` with every lane and its bytes.
+    #[inline(always)]
+    fn each(&self, mut each: impl FnMut(usize, *mut u8)) {
+        if self.step != 0 {
+            let mut at = self
+                .host
+                .wrapping_add(self.addresses[0].wrapping_add(self.offset) as usize);
+            for lane in 0..LANES {
+                each(lane, at);
+                at = at.wrapping_add(self.step as usize);
+            }
+            return;
+        }
+        let place = |lane: usize| {
+            self.host
+                .wrapping_add(self.addresses[lane].wrapping_add(self.offset) as usize)
+        };
+        if self.mask == u32::MAX {
+            (0..LANES).for_each(|lane| each(lane, place(lane)));
+        } else {
+            lanes_of(self.mask).for_each(|lane| each(lane, place(lane)));
+        }
+    }
 }
 
 macro_rules! transfers {
@@ -29,12 +57,10 @@ macro_rules! transfers {
         /// The bytes of every lane of the mask are inside one live segment, and aligned.
         #[inline(always)]
         pub(crate) unsafe fn $load<T>(lanes: Lanes<'_>, into: &mut [T; LANES], convert: impl Fn($bits) -> T) {
-            let mut one = |lane: usize| {
-                let at = lanes.host.wrapping_add(lanes.addresses[lane].wrapping_add(lanes.offset) as usize);
+            lanes.each(|lane, at| {
                 // SAFETY: the caller vouches for the bytes; alignment too.
                 into[lane] = convert(unsafe { (*at.cast::<$atomic>()).load(Relaxed) });
-            };
-            if lanes.mask == u32::MAX { (0..LANES).for_each(one) } else { lanes_of(lanes.mask).for_each(&mut one) }
+            });
         }
 
         /// Stores one element a lane; of two lanes with one address the higher wins.
@@ -43,12 +69,10 @@ macro_rules! transfers {
         /// As for loads, and the segment is writable.
         #[inline(always)]
         pub(crate) unsafe fn $store<T: Copy>(lanes: Lanes<'_>, from: &[T; LANES], convert: impl Fn(T) -> $bits) {
-            let mut one = |lane: usize| {
-                let at = lanes.host.wrapping_add(lanes.addresses[lane].wrapping_add(lanes.offset) as usize);
+            lanes.each(|lane, at| {
                 // SAFETY: the caller vouches for the bytes; alignment too.
                 unsafe { (*at.cast::<$atomic>()).store(convert(from[lane]), Relaxed) };
-            };
-            if lanes.mask == u32::MAX { (0..LANES).for_each(one) } else { lanes_of(lanes.mask).for_each(&mut one) }
+            });
         }
     )*};
 }
@@ -105,23 +129,53 @@ pub(crate) unsafe fn clear(to: *mut u8, bytes: usize) {
     }
 }
 
-/// Lowest address, one past the highest byte, and the union of all address bits, of the lanes of a non-empty mask.
+/// The addresses of the lanes of a mask, seen together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// The lowest.
+    pub(crate) low: u64,
+    /// One past the highest byte.
+    pub(crate) high: u64,
+    /// Bits that are set in any, or as good as that for telling whether all are multiples of the access's size.
+    pub(crate) bits: u64,
+    /// Whether all 32 lanes are there and each one's bytes follow the one's before.
+    pub(crate) dense: bool,
+}
+
+/// The extent of accesses of `bytes` bytes, a power of two; the mask is not empty.
 #[inline(always)]
-pub(crate) fn extent(addresses: &[u64; LANES], mask: u32, bytes: u64) -> (u64, u64, u64) {
+pub(crate) fn extent(addresses: &[u64; LANES], mask: u32, bytes: u64) -> Extent {
     let first = addresses[mask.trailing_zeros() as usize & 31];
-    let (mut low, mut high, mut bits) = (first, first, first);
     if mask == u32::MAX {
-        for &address in addresses {
-            low = low.min(address);
-            high = high.max(address);
-            bits |= address;
+        let mut differs = 0;
+        for (lane, address) in addresses.iter().enumerate() {
+            differs |= address ^ first.wrapping_add(lane as u64 * bytes);
         }
-    } else {
-        for lane in lanes_of(mask) {
-            low = low.min(addresses[lane]);
-            high = high.max(addresses[lane]);
-            bits |= addresses[lane];
+        if differs == 0 {
+            let high = first.saturating_add(LANES as u64 * bytes);
+            return Extent {
+                low: first,
+                high,
+                bits: first,
+                dense: true,
+            };
         }
     }
-    (low, high.saturating_add(bytes), bits)
+    let (mut low, mut high, mut bits) = (first, first, first);
+    let mut add = |address: u64| {
+        low = low.min(address);
+        high = high.max(address);
+        bits |= address;
+    };
+    if mask == u32::MAX {
+        addresses.iter().for_each(|address| add(*address));
+    } else {
+        lanes_of(mask).for_each(|lane| add(addresses[lane]));
+    }
+    Extent {
+        low,
+        high: high.saturating_add(bytes),
+        bits,
+        dense: false,
+    }
 }

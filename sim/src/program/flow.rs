@@ -38,17 +38,23 @@ pub(crate) fn set_meeting_points(code: &mut [Inst], base: usize, lists: &[u32], 
     if !blocks.iter().any(|block| block.next.len() > 1) {
         return;
     }
+    // Whoever returns from a function is not gone, but comes to its caller; only traps end a path there.
     let at_once: Vec<bool> = blocks
         .iter()
-        .map(|block| ends_at_once(block, code))
+        .map(|block| is_entry && ends_at_once(block, code))
         .collect();
     let traps: Vec<bool> = blocks
         .iter()
         .map(|block| block.ends == Ending::Trap)
         .collect();
-    let exact = post_dominators(&blocks, &left_out(&blocks, &at_once, traps.clone()));
+    let exact = post_dominators(
+        &blocks,
+        &left_out(&blocks, &at_once, traps.clone()),
+        is_entry,
+    );
     // Blocks with work of their own that end the function; the last in the text stands for its regular end.
     let works_and_ends = |block: &Block| match block.ends {
+        _ if !is_entry => false,
         Ending::Return => true,
         Ending::Trap => false,
         Ending::No | Ending::Guarded => {
@@ -68,7 +74,7 @@ pub(crate) fn set_meeting_points(code: &mut [Inst], base: usize, lists: &[u32], 
         .zip(&traps)
         .map(|(early, trap)| *early || *trap)
         .collect();
-    let guessed = post_dominators(&blocks, &left_out(&blocks, &at_once, early));
+    let guessed = post_dominators(&blocks, &left_out(&blocks, &at_once, early), is_entry);
     for (index, block) in blocks.iter().enumerate() {
         let Some(inst) = code.get_mut(block.end - 1) else {
             continue;
@@ -191,17 +197,21 @@ fn split(code: &[Inst], base: usize, lists: &[u32]) -> Vec<Block> {
 /// The immediate post-dominator of each block in the graph without the blocks that are left out.
 ///
 /// A block from which only such blocks are reached counts as an end.
-fn post_dominators(blocks: &[Block], left_out: &[bool]) -> Vec<Option<usize>> {
+fn post_dominators(blocks: &[Block], left_out: &[bool], is_entry: bool) -> Vec<Option<usize>> {
     let count = blocks.len();
     let exit = count;
     let successors = |block: &Block| -> Vec<usize> {
-        let kept: Vec<usize> = block
+        let mut kept: Vec<usize> = block
             .next
             .iter()
             .copied()
             .filter(|next| !left_out[*next])
             .collect();
-        if kept.is_empty() { vec![exit] } else { kept }
+        // A guarded return goes to the caller, a guarded exit nowhere.
+        if kept.is_empty() || block.ends == Ending::Guarded && !is_entry {
+            kept.push(exit);
+        }
+        kept
     };
     let next: Vec<Vec<usize>> = blocks.iter().map(successors).collect();
     let mut previous = vec![Vec::new(); count + 1];

@@ -1,5 +1,6 @@
 //! One entry of a module, decoded for execution.
 
+mod allocate;
 mod decode;
 mod flow;
 mod layout;
@@ -122,6 +123,7 @@ pub(crate) struct Tables {
     pub(crate) copies: Vec<op::CopyElements>,
     pub(crate) copy_arrives: Vec<op::CopyArrive>,
     pub(crate) bulks: Vec<op::CopyBulk>,
+    pub(crate) async_stores: Vec<op::StoreAsync>,
     pub(crate) mbarriers: Vec<op::Mbarrier>,
     pub(crate) systems: Vec<op::System>,
     /// Where the thunk of each function starts, if there are calls through registers.
@@ -130,6 +132,7 @@ pub(crate) struct Tables {
     pub(crate) frames: Vec<op::Frame>,
     pub(crate) barriers: Vec<op::Barrier>,
     pub(crate) collectives: Vec<op::Collective>,
+    pub(crate) matrices: Vec<op::Matrix>,
     pub(crate) unsupported: Vec<String>,
     /// Registers of vectors, branch targets.
     pub(crate) lists: Vec<u32>,
@@ -168,6 +171,8 @@ pub struct Program {
     pub(crate) tables: Tables,
     pub(crate) counts: Counts,
     pub(crate) constants: Constants,
+    /// Rows of the program's own registers, which start as zero.
+    pub(crate) own: op::Frame,
     pub(crate) params: Vec<ParamSlot>,
     pub(crate) param_bytes: u32,
     pub(crate) shared: SharedLayout,

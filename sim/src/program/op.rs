@@ -8,6 +8,10 @@ use std::ops::Range;
 
 use crate::event::{Fence, Groups, Ordering, Pc, Scope};
 use crate::lanes::Registers;
+use crate::matrix::Row;
+use crate::matrix::mma::Mma;
+use crate::matrix::quad::Order;
+use crate::matrix::wmma::{self, Wmma};
 
 /// Index of a register in its part of the register file.
 pub(crate) type Reg = u32;
@@ -87,6 +91,8 @@ pub(crate) enum Op {
     Nop,
     /// Registers only.
     Lane(LaneOp),
+    /// The same, where the result is only within the ISA's error bounds.
+    Approximate(LaneOp),
     /// To `target` for the lanes of the guard.
     Branch {
         target: Pc,
@@ -127,6 +133,8 @@ pub(crate) enum Op {
     CopyArrive(u32),
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
     CopyBulk(u32),
+    /// `st.async`, `red.async`.
+    StoreAsync(u32),
     Mbarrier(u32),
     /// `bar`, `barrier`.
     Barrier(u32),
@@ -323,6 +331,8 @@ pub(crate) enum CollectiveKind {
     Vote(Vote),
     Match(Match),
     Redux(Redux),
+    /// An instruction on matrices.
+    Matrix(u32),
     /// `elect.sync`: the lane's number (or [`NONE`]) and who it is.
     Elect {
         d: Reg,
@@ -496,4 +506,90 @@ pub(crate) struct Frame {
     pub(crate) r32: Vec<Range<Reg>>,
     pub(crate) r64: Vec<Range<Reg>>,
     pub(crate) pred: Vec<Range<Reg>>,
+}
+
+/// An instruction on matrices, all lanes of a warp together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Matrix {
+    /// `ldmatrix`, `stmatrix`.
+    Rows(RowMove),
+    /// `movmatrix.trans`.
+    Transpose { d: Reg, a: Reg },
+    /// `wmma.load`, `wmma.store`.
+    Fragment(FragmentMove),
+    /// `mma.sync`, `wmma.mma`.
+    Product(Product),
+}
+
+/// `ldmatrix`, `stmatrix`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowMove {
+    pub(crate) store: bool,
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    /// One, two or four.
+    pub(crate) matrices: u32,
+    pub(crate) transpose: bool,
+    /// Where the registers start in the register list.
+    pub(crate) first: u32,
+}
+
+/// `wmma.load`, `wmma.store`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FragmentMove {
+    pub(crate) store: bool,
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    /// Elements from one line to the next.
+    pub(crate) stride: Reg,
+    pub(crate) order: Order,
+    pub(crate) fragment: wmma::Fragment,
+    /// Where the registers start in the register list.
+    pub(crate) first: u32,
+}
+
+/// A product of matrices in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    pub(crate) kind: ProductKind,
+    /// Where d, a, b and c follow each other in the register list.
+    pub(crate) first: u32,
+}
+
+/// Which instruction a product is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ProductKind {
+    Mma(Mma),
+    Wmma(Wmma),
+}
+
+impl Product {
+    /// How many registers a, b, c and d have.
+    pub(crate) const fn registers(&self) -> [usize; 4] {
+        match &self.kind {
+            ProductKind::Mma(mma) => mma.registers(),
+            ProductKind::Wmma(wmma) => wmma.registers(),
+        }
+    }
+
+    /// The product of the registers.
+    pub(crate) fn multiply(&self, a: &[&Row], b: &[&Row], c: &[&Row], d: &mut [Row]) {
+        match &self.kind {
+            ProductKind::Mma(mma) => mma.multiply(a, b, c, d),
+            ProductKind::Wmma(wmma) => wmma.multiply(a, b, c, d),
+        }
+    }
+}
+
+/// `st.async`, `red.async`: registers into the shared memory of a block of the cluster, counted on an mbarrier there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreAsync {
+    pub(crate) address: Address,
+    pub(crate) object: Address,
+    /// Bytes of one element.
+    pub(crate) bytes: u32,
+    pub(crate) count: u32,
+    /// Where the element registers start in the register list.
+    pub(crate) first: u32,
+    pub(crate) reduce: Option<(AtomicOp, AtomicType, u32)>,
 }

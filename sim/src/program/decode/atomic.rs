@@ -119,18 +119,14 @@ impl<'m> Decoder<'m> {
     }
 
     /// The registers of a vector's elements, or of the one value.
-    fn elements(
+    pub(super) fn elements(
         &mut self,
         operand: &Operand,
         count: usize,
         ty: Type,
         result: bool,
     ) -> Decoded<Vec<Reg>> {
-        let elements = match operand {
-            Operand::Vector(elements) if elements.len() == count => elements.as_slice(),
-            single if count == 1 => std::slice::from_ref(single),
-            _ => return Err(Refusal::NotModelled),
-        };
+        let elements = self.vector(operand, count)?;
         elements
             .iter()
             .map(|element| match (ty, result) {

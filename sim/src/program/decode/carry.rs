@@ -28,14 +28,23 @@ fn sub<T: Lane + Integer, const IN: bool, const OUT: bool>() -> LaneFn {
     }
 }
 
-fn mad<T: Lane + Integer, const HIGH: bool, const IN: bool, const OUT: bool>() -> LaneFn {
+/// `d = part of a * b, + c`, carry in from and out to the predicate register `e`.
+fn mad<T: Lane + Integer, const HIGH: bool, const SIGNED: bool, const IN: bool, const OUT: bool>()
+-> LaneFn {
     |registers: &mut Registers, op: &LaneOp, mask: u32| {
         carry::<T>(registers, op, mask, IN, OUT, |a, b, c, carry| {
-            // The lower half of a product does not depend on the signs.
-            let part = if HIGH {
-                mul_hi(a, b)
-            } else {
-                T::low(a.wide().wrapping_mul(b.wide()))
+            let value = |x: T| {
+                if SIGNED {
+                    (x.wide() << (128 - T::BITS)) >> (128 - T::BITS)
+                } else {
+                    x.wide()
+                }
+            };
+            let part = match (HIGH, SIGNED) {
+                (true, false) => mul_hi(a, b),
+                (true, true) => T::low((value(a) * value(b)) >> T::BITS),
+                // The lower half does not depend on the signs.
+                (false, _) => T::low(a.wide().wrapping_mul(b.wide())),
             };
             part.wide() + c.wide() + carry
         });
@@ -102,13 +111,9 @@ impl<'m> Decoder<'m> {
         let f = by_type!(ty; U32 => u32, S32 => u32, U64 => u64, S64 => u64; T => by_flag!(input, out; IN, OUT => match (opcode, high) {
             ("add", None) => add::<T, IN, OUT>(),
             ("sub", None) => sub::<T, IN, OUT>(),
-            ("mad", Some(high)) => by_flag!(high; HIGH => mad::<T, HIGH, IN, OUT>()),
+            ("mad", Some(high)) => by_flag!(high, matches!(ty, Type::S32 | Type::S64); HIGH, SIGNED => mad::<T, HIGH, SIGNED, IN, OUT>()),
             _ => return Err(Refusal::NotModelled),
         }));
-        if opcode == "mad" && high == Some(true) && matches!(ty, Type::S32 | Type::S64) {
-            // The upper half of a signed product differs from the unsigned one.
-            return Err(Refusal::NotModelled);
-        }
         by_type!(ty; U32 => u32, S32 => u32, U64 => u64, S64 => u64; T => {
             let (d, sources) = match operands {
                 [d, a, b] => (d, [self.source::<T>(a)?, self.source::<T>(b)?, NONE]),

@@ -3,7 +3,7 @@
 use nstage_ptx::ast::{Instruction, Operand, Type};
 
 use super::choose::{by_flag, by_type, by_value};
-use super::half::is_half;
+use super::half::{is_half, is_pair};
 use super::integer::unsigned;
 use super::{Decoded, Decoder, Guard, Mods, Refusal};
 use crate::lanes::{File, LANES, Lane, Registers, lane1, lane2, lane3};
@@ -56,6 +56,36 @@ macro_rules! integers {
     };
 }
 
+/// Destination, operands, and the predicate that the result is combined with.
+type Operands<'a> = (
+    &'a Operand,
+    &'a Operand,
+    &'a Operand,
+    Option<(&'a Operand, Combine)>,
+);
+
+fn operands(instruction: &Instruction, combine: Option<Combine>) -> Decoded<Operands<'_>> {
+    match (instruction.operands.as_slice(), combine) {
+        ([d, a, b], None) => Ok((d, a, b, None)),
+        ([d, a, b, c], Some(combine)) => Ok((d, a, b, Some((c, combine)))),
+        _ => Err(Refusal::NotModelled),
+    }
+}
+
+/// A result, or its complement, combined with a predicate.
+fn combined(combine: Combine, complement: bool) -> LaneFn {
+    by_flag!(complement; NOT => match combine {
+        Combine::And => lane2(|a: bool, c: bool| (a ^ NOT) & c),
+        Combine::Or => lane2(|a: bool, c: bool| (a ^ NOT) | c),
+        Combine::Xor => lane2(|a: bool, c: bool| a ^ NOT ^ c),
+    })
+}
+
+/// A half for each predicate that is true.
+fn halves(low: bool, high: bool, half: u32) -> u32 {
+    (if low { half } else { 0 }) | (if high { half << 16 } else { 0 })
+}
+
 /// Compares in the way that field `c` says.
 fn any_float<T: Lane>(
     f: impl Fn(T, T, Compare) -> bool,
@@ -97,66 +127,83 @@ impl<'m> Decoder<'m> {
         let ftz = mods.flag("ftz");
         let ty = mods.ty()?;
         mods.finish()?;
-        if is_half(ty) && combine.is_none() {
-            return self.setp_half(guard, &instruction.operands, (how, ftz, ty));
-        }
-        let (d, a, b, c) = match (instruction.operands.as_slice(), combine) {
-            ([d, a, b], None) => (d, a, b, None),
-            ([d, a, b, c], Some(combine)) => (d, a, b, Some((c, combine))),
-            _ => return Err(Refusal::NotModelled),
-        };
+        let (d, a, b, with) = operands(instruction, combine)?;
         let (p, q) = match d {
             Operand::Pair(p, q) => (&**p, Some(&**q)),
             single => (single, None),
         };
-        let (f, sources) = self.comparison(how, ftz, ty, a, b)?;
-        if q.is_none() && c.is_none() {
+        if is_pair(ty) {
+            // One predicate a half.
+            let q = q.ok_or(Refusal::NotModelled)?;
+            let low = self.half_comparison(guard, (how, ftz, ty), a, b, 0)?;
+            let high = self.half_comparison(guard, (how, ftz, ty), a, b, 16)?;
+            let with = self.kept(guard, with)?;
+            self.put(guard, low, false, with, p)?;
+            return self.put(guard, high, false, with, q);
+        }
+        if q.is_none() && with.is_none() && !is_half(ty) {
+            let (f, sources) = self.comparison(how, ftz, ty, a, b)?;
             let p = self.destination::<bool>(p)?;
             self.lane(guard, f, p, sources);
             return Ok(());
         }
-        // Operands may be destinations, so the comparison goes to a register of its own first.
-        let result = self.new_registers(File::Pred, 1);
-        self.lane(guard, f, result, sources);
-        self.combine(guard, result, c, p, q)
+        let result = self.compared(guard, (how, ftz, ty), a, b)?;
+        let with = self.kept(guard, with)?;
+        self.put(guard, result, false, with, p)?;
+        match q {
+            Some(q) => self.put(guard, result, true, with, q),
+            None => Ok(()),
+        }
     }
 
-    /// Writes a comparison's result, and its complement, each combined with a predicate.
-    fn combine(
+    /// A comparison's result in a register of its own, since its operands may be destinations.
+    fn compared(
+        &mut self,
+        guard: Guard,
+        what: (Compare, bool, Type),
+        a: &Operand,
+        b: &Operand,
+    ) -> Decoded<Reg> {
+        let (how, ftz, ty) = what;
+        if is_half(ty) {
+            return self.half_comparison(guard, what, a, b, 0);
+        }
+        let (f, sources) = self.comparison(how, ftz, ty, a, b)?;
+        let result = self.new_registers(File::Pred, 1);
+        self.lane(guard, f, result, sources);
+        Ok(result)
+    }
+
+    /// The predicate that results are combined with, in a register of its own.
+    fn kept(
+        &mut self,
+        guard: Guard,
+        with: Option<(&Operand, Combine)>,
+    ) -> Decoded<Option<(Reg, Combine)>> {
+        let Some((c, combine)) = with else {
+            return Ok(None);
+        };
+        let c = self.source::<bool>(c)?;
+        let copy = self.new_registers(File::Pred, 1);
+        self.lane(guard, lane1(|a: bool| a), copy, [c, NONE, NONE, NONE]);
+        Ok(Some((copy, combine)))
+    }
+
+    /// Writes a result, or its complement, combined with a predicate.
+    fn put(
         &mut self,
         guard: Guard,
         result: Reg,
-        with: Option<(&'m Operand, Combine)>,
-        p: &Operand,
-        q: Option<&Operand>,
+        complement: bool,
+        with: Option<(Reg, Combine)>,
+        into: &Operand,
     ) -> Decoded {
-        let with = match with {
-            Some((c, combine)) => {
-                let copy = self.new_registers(File::Pred, 1);
-                let c = self.source::<bool>(c)?;
-                self.lane(guard, lane1(|a: bool| a), copy, [c, NONE, NONE, NONE]);
-                Some((copy, combine))
-            }
-            None => None,
+        let d = self.destination::<bool>(into)?;
+        let (f, c) = match with {
+            None => (by_flag!(complement; NOT => lane1(|a: bool| a ^ NOT)), NONE),
+            Some((c, combine)) => (combined(combine, complement), c),
         };
-        for (destination, complement) in [(Some(p), false), (q, true)] {
-            let Some(destination) = destination else {
-                continue;
-            };
-            let d = self.destination::<bool>(destination)?;
-            let (f, c) = match with {
-                None => (by_flag!(complement; NOT => lane1(|a: bool| a ^ NOT)), NONE),
-                Some((c, combine)) => (
-                    by_flag!(complement; NOT => match combine {
-                        Combine::And => lane2(|a: bool, c: bool| (a ^ NOT) & c),
-                        Combine::Or => lane2(|a: bool, c: bool| (a ^ NOT) | c),
-                        Combine::Xor => lane2(|a: bool, c: bool| a ^ NOT ^ c),
-                    }),
-                    c,
-                ),
-            };
-            self.lane(guard, f, d, [result, c, NONE, NONE]);
-        }
+        self.lane(guard, f, d, [result, c, NONE, NONE]);
         Ok(())
     }
 
@@ -204,7 +251,7 @@ impl<'m> Decoder<'m> {
         Ok((f, [a, b, how as u32, NONE]))
     }
 
-    /// `set`: all ones or 1.0 where the comparison holds.
+    /// `set`: all ones, or one, where the comparison holds.
     pub(super) fn set(
         &mut self,
         instruction: &'m Instruction,
@@ -216,30 +263,48 @@ impl<'m> Decoder<'m> {
         let ftz = mods.flag("ftz");
         let (to, ty) = (mods.ty()?, mods.ty()?);
         mods.finish()?;
-        let (d, a, b, c) = match (instruction.operands.as_slice(), combine) {
-            ([d, a, b], None) => (d, a, b, None),
-            ([d, a, b, c], Some(combine)) => (d, a, b, Some((c, combine))),
-            _ => return Err(Refusal::NotModelled),
-        };
-        let (f, sources) = self.comparison(how, ftz, ty, a, b)?;
-        let result = self.new_registers(File::Pred, 1);
-        self.lane(guard, f, result, sources);
-        if let Some((c, combine)) = c {
-            let c = self.source::<bool>(c)?;
-            let f = match combine {
-                Combine::And => lane2(|a: bool, c: bool| a & c),
-                Combine::Or => lane2(|a: bool, c: bool| a | c),
-                Combine::Xor => lane2(|a: bool, c: bool| a ^ c),
-            };
-            self.lane(guard, f, result, [result, c, NONE, NONE]);
+        let (d, a, b, with) = operands(instruction, combine)?;
+        let mut results = vec![if is_pair(ty) {
+            self.half_comparison(guard, (how, ftz, ty), a, b, 0)?
+        } else {
+            self.compared(guard, (how, ftz, ty), a, b)?
+        }];
+        if is_pair(ty) {
+            results.push(self.half_comparison(guard, (how, ftz, ty), a, b, 16)?);
         }
-        let d = self.destination::<u32>(d)?;
-        let f = match to {
-            Type::U32 | Type::S32 => lane1(|a: bool| if a { u32::MAX } else { 0 }),
-            Type::F32 => lane1(|a: bool| if a { 1.0f32 } else { 0.0 }),
+        if let Some((c, combine)) = with {
+            let c = self.source::<bool>(c)?;
+            for &result in &results {
+                self.lane(
+                    guard,
+                    combined(combine, false),
+                    result,
+                    [result, c, NONE, NONE],
+                );
+            }
+        }
+        let (narrow, f) = match (to, is_pair(ty)) {
+            (Type::U32 | Type::S32, false) => {
+                (false, lane1(|a: bool| if a { u32::MAX } else { 0 }))
+            }
+            (Type::F32, false) => (false, lane1(|a: bool| if a { 1.0f32 } else { 0.0 })),
+            (Type::U16 | Type::S16, false) => (true, lane1(|a: bool| if a { u16::MAX } else { 0 })),
+            (Type::F16, false) => (true, lane1(|a: bool| if a { 0x3c00u16 } else { 0 })),
+            (Type::BF16, false) => (true, lane1(|a: bool| if a { 0x3f80u16 } else { 0 })),
+            (Type::U32 | Type::S32, true) => {
+                (false, lane2(|a: bool, b: bool| halves(a, b, 0xffff)))
+            }
+            (Type::F16x2, true) => (false, lane2(|a: bool, b: bool| halves(a, b, 0x3c00))),
+            (Type::BF16x2, true) => (false, lane2(|a: bool, b: bool| halves(a, b, 0x3f80))),
             _ => return Err(Refusal::NotModelled),
         };
-        self.lane(guard, f, d, [result, NONE, NONE, NONE]);
+        let d = if narrow {
+            self.destination::<u16>(d)?
+        } else {
+            self.destination::<u32>(d)?
+        };
+        let high = results.get(1).copied().unwrap_or(NONE);
+        self.lane(guard, f, d, [results[0], high, NONE, NONE]);
         Ok(())
     }
 

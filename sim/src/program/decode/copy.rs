@@ -5,7 +5,9 @@ use nstage_ptx::ast::{Immediate, Instruction, Operand, Type};
 use super::atomic::{OPERATIONS, typed};
 use super::{Decoded, Decoder, Guard, Mods, Refusal};
 use crate::event::Groups;
-use crate::program::op::{AtomicOp, AtomicType, CopyBulk, CopyElements, NONE, Op, Space};
+use crate::program::op::{
+    AtomicOp, AtomicType, CopyBulk, CopyElements, NONE, Op, Space, StoreAsync,
+};
 
 impl<'m> Decoder<'m> {
     /// `cp.async` in all its forms.
@@ -184,6 +186,60 @@ impl<'m> Decoder<'m> {
         };
         self.tables.bulks.push(copy);
         let op = Op::CopyBulk(self.tables.bulks.len() as u32 - 1);
+        self.push(guard, op);
+        Ok(())
+    }
+
+    /// `st.async`, `red.async`.
+    pub(super) fn store_async(
+        &mut self,
+        instruction: &'m Instruction,
+        guard: Guard,
+        mods: &mut Mods<'_>,
+    ) -> Decoded {
+        if !mods.flag("async") {
+            return Err(Refusal::NotModelled);
+        }
+        let reduces = instruction.opcode == "red";
+        mods.flag("weak");
+        if reduces && !(mods.flag("relaxed") && mods.flag("cluster")) {
+            return Err(Refusal::NotModelled);
+        }
+        let op = if reduces {
+            Some(mods.need(&OPERATIONS)?)
+        } else {
+            None
+        };
+        let space = mods.maybe_space();
+        let on_object = mods.flag("mbarrier::complete_tx::bytes");
+        let count = mods.one_of(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+        let ty = mods.ty()?;
+        mods.finish()?;
+        if !on_object
+            || space.is_some_and(|space| space != Space::Cluster)
+            || !matches!(ty.bits(), 32 | 64)
+        {
+            return Err(Refusal::NotModelled);
+        }
+        let [at, value, object] = instruction.operands.as_slice() else {
+            return Err(Refusal::NotModelled);
+        };
+        let (address, object) = (self.address(at)?, self.address(object)?);
+        let values = self.elements(value, count, ty, false)?;
+        let first = self.tables.lists.len() as u32;
+        self.tables.lists.extend(values);
+        let reduce = op
+            .map(|op| Ok::<_, Refusal>((op, typed(op, ty)?, ty.bytes())))
+            .transpose()?;
+        self.tables.async_stores.push(StoreAsync {
+            address,
+            object,
+            bytes: ty.bytes(),
+            count: count as u32,
+            first,
+            reduce,
+        });
+        let op = Op::StoreAsync(self.tables.async_stores.len() as u32 - 1);
         self.push(guard, op);
         Ok(())
     }

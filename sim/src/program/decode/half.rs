@@ -6,8 +6,8 @@ use nstage_ptx::ast::{Instruction, Operand, Type};
 
 use super::compare::COMPARE;
 use super::{Decoded, Decoder, Guard, Mods, Refusal};
-use crate::lanes::{LANES, Lane, Registers};
-use crate::program::op::{LaneFn, LaneOp, NONE};
+use crate::lanes::{File, LANES, Lane, Registers};
+use crate::program::op::{LaneFn, LaneOp, NONE, Reg};
 use crate::scalar::exact::Rounding;
 use crate::scalar::float::{Approximate, Compare, approximate, compare};
 use crate::scalar::small_float::half::{Clamp, Half, pair3};
@@ -18,7 +18,7 @@ pub(super) fn is_half(ty: Type) -> bool {
     matches!(ty, Type::F16 | Type::F16x2 | Type::BF16 | Type::BF16x2)
 }
 
-fn is_pair(ty: Type) -> bool {
+pub(super) fn is_pair(ty: Type) -> bool {
     matches!(ty, Type::F16x2 | Type::BF16x2)
 }
 
@@ -211,37 +211,32 @@ impl<'m> Decoder<'m> {
         Ok(())
     }
 
-    /// `setp` of halves; of a pair, one predicate a half.
-    pub(super) fn setp_half(
+    /// Compares the halves that stand so many bits up; the result is in a register of its own.
+    pub(super) fn half_comparison(
         &mut self,
         guard: Guard,
-        operands: &[Operand],
         (how, ftz, ty): (Compare, bool, Type),
-    ) -> Decoded {
-        let [d, a, b] = operands else {
-            return Err(Refusal::NotModelled);
-        };
+        a: &Operand,
+        b: &Operand,
+        up: u32,
+    ) -> Decoded<Reg> {
         let f: LaneFn = match ty {
             Type::F16 | Type::F16x2 => comparison::<F16>,
             _ => comparison::<Bf16>,
         };
-        let word = how as u32 | u32::from(ftz) << 8;
-        match d {
-            Operand::Pair(p, q) if is_pair(ty) => {
-                let (a, b) = (self.source::<u32>(a)?, self.source::<u32>(b)?);
-                let (p, q) = (self.destination::<bool>(p)?, self.destination::<bool>(q)?);
-                self.lane(guard, f, p, [a, b, 0, word]);
-                self.lane(guard, f, q, [a, b, 16, word]);
-                Ok(())
-            }
-            single if !is_pair(ty) => {
-                let (a, b) = (self.source::<u16>(a)?, self.source::<u16>(b)?);
-                let p = self.destination::<bool>(single)?;
-                self.lane(guard, f, p, [a, b, 0, word]);
-                Ok(())
-            }
-            _ => Err(Refusal::NotModelled),
-        }
+        let (a, b) = if is_pair(ty) {
+            (self.source::<u32>(a)?, self.source::<u32>(b)?)
+        } else {
+            (self.source::<u16>(a)?, self.source::<u16>(b)?)
+        };
+        let result = self.new_registers(File::Pred, 1);
+        self.lane(
+            guard,
+            f,
+            result,
+            [a, b, up, how as u32 | u32::from(ftz) << 8],
+        );
+        Ok(result)
     }
 }
 

@@ -14,6 +14,7 @@ mod copy;
 mod float;
 mod half;
 mod integer;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod mods;
@@ -27,11 +28,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use nstage_ptx::ast::{Function, Instruction, Item, Module, Statement, Type, Variable};
 
+use super::allocate::{Allocation, slot};
 use super::op::{Frame, Guard, Inst, LaneFn, LaneOp, NONE, Op, Reg};
 use super::{CompileError, Constants, Counts, ParamSlot, Place, Program, Tables, flow, layout};
 use crate::event::Pc;
 use crate::lanes::File;
 use mods::Mods;
+pub(super) use names::file_of;
 use names::{Binding, Scopes};
 
 /// Why an instruction was not decoded.
@@ -84,6 +87,12 @@ struct Decoder<'m> {
     local_bytes: u32,
     /// The condition code's predicate register, once something uses it.
     carry_flag: Reg,
+    /// Where the registers of the body at hand are, and their first rows by file.
+    allocation: Option<(Allocation<'m>, [Reg; 3])>,
+    /// Index of the instruction at hand in its body.
+    line: usize,
+    /// Rows of all bodies' registers.
+    own: Frame,
     /// The function at hand; none for the entry.
     current: Option<usize>,
     /// First of the registers that calls through registers share.
@@ -166,6 +175,9 @@ pub(super) fn compile(module: &Module, entry: &str) -> Result<Program, CompileEr
         globals: Vec::new(),
         local_bytes: 0,
         carry_flag: super::op::TRUE,
+        allocation: None,
+        line: 0,
+        own: Frame::default(),
         current: None,
         indirect: None,
         place: Place::default(),
@@ -232,6 +244,23 @@ impl<'m> Decoder<'m> {
         Ok(())
     }
 
+    /// Gives the registers of a body their rows.
+    fn allocate(&mut self, function: &'m Function) {
+        self.line = 0;
+        self.allocation = Allocation::new(function).map(|allocation| {
+            let first = [File::R32, File::R64, File::Pred]
+                .map(|file| self.new_registers(file, allocation.counts[slot(file)]));
+            let range = |file| {
+                let first = first[slot(file)];
+                first..first + allocation.counts[slot(file)]
+            };
+            self.own.r32.push(range(File::R32));
+            self.own.r64.push(range(File::R64));
+            self.own.pred.push(range(File::Pred));
+            (allocation, first)
+        });
+    }
+
     /// The registers of a function whose body was just decoded, its parameters with them.
     fn frame(&self, function: usize, before: Counts) -> Frame {
         let mut frame = Frame {
@@ -259,6 +288,7 @@ impl<'m> Decoder<'m> {
         self.labels.clear();
         self.branches.clear();
         self.branch_lists.clear();
+        self.allocate(function);
         self.place = Place {
             line: function.pos.line,
             ..Place::default()
@@ -327,7 +357,10 @@ impl<'m> Decoder<'m> {
                         self.labels[*label] = Some(self.code.len() as Pc);
                     }
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Instruction(instruction) => {
+                    self.instruction(instruction)?;
+                    self.line += 1;
+                }
                 Statement::Block(inner) => self.block(inner)?,
                 Statement::Loc { file, line, .. } => self.place.source = (*file, *line),
                 Statement::BranchTargets { .. }
@@ -378,6 +411,15 @@ impl<'m> Decoder<'m> {
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => {
                 self.control(instruction, guard, &mut mods)
             }
+            "st" | "red"
+                if instruction
+                    .modifiers
+                    .first()
+                    .is_some_and(|word| word == "async") =>
+            {
+                self.store_async(instruction, guard, &mut mods)
+            }
+            "createpolicy" => self.create_policy(instruction, guard),
             "ld" | "ldu" | "st" => self.load_store(instruction, guard, &mut mods),
             "mov" => self.mov(instruction, guard, &mut mods),
             "cvta" => self.cvta(instruction, guard, &mut mods),
@@ -390,6 +432,9 @@ impl<'m> Decoder<'m> {
             "atom" | "red" => self.atomic(instruction, guard, &mut mods),
             "mbarrier" => self.mbarrier(instruction, guard, &mut mods),
             "mapa" | "getctarank" => self.cluster_address(instruction, guard, &mut mods),
+            "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => {
+                self.matrix(instruction, guard, &mut mods)
+            }
             "cp" => self.cp(instruction, guard, &mut mods),
             "bar" | "barrier" => self.barrier(instruction, guard, &mut mods),
             "fence" | "membar" => self.fence(instruction, guard, &mut mods),
@@ -397,7 +442,7 @@ impl<'m> Decoder<'m> {
                 self.warp_level(instruction, guard, &mut mods)
             }
             "nanosleep" | "griddepcontrol" | "setmaxnreg" | "prefetch" | "prefetchu"
-            | "applypriority" | "pmevent" => self.no_effect(instruction, guard),
+            | "applypriority" | "discard" | "pmevent" => self.no_effect(instruction, guard),
             _ if Self::is_carry(instruction) => self.carry(instruction, guard, &mut mods),
             opcode => self.arithmetic(opcode, instruction, guard, &mut mods),
         }
@@ -469,7 +514,15 @@ impl<'m> Decoder<'m> {
 
     fn lane(&mut self, guard: Guard, f: LaneFn, d: Reg, sources: [Reg; 4]) {
         let [a, b, c, e] = sources;
-        self.push(guard, Op::Lane(LaneOp { f, d, a, b, c, e }));
+        let op = LaneOp { f, d, a, b, c, e };
+        self.push(
+            guard,
+            if self.place.approximate {
+                Op::Approximate(op)
+            } else {
+                Op::Lane(op)
+            },
+        );
     }
 
     fn finish(mut self, entry: &str) -> Result<Program, CompileError> {
@@ -503,6 +556,7 @@ impl<'m> Decoder<'m> {
             tables: self.tables,
             counts: self.counts,
             constants: self.constants,
+            own: self.own,
             params: self.params,
             param_bytes: self.param_bytes,
             shared: self.shared,

@@ -62,6 +62,16 @@ impl<'a> Mods<'a> {
             .and_then(Type::parse)
     }
 
+    /// Takes the word of a shape, `m16n8k16`.
+    pub(super) fn shape(&mut self) {
+        self.take(|free| {
+            free.starts_with('m')
+                && free.contains('n')
+                && free.contains('k')
+                && free[1..].starts_with(|c: char| c.is_ascii_digit())
+        });
+    }
+
     /// A rounding mode of a result that is a float.
     pub(super) fn rounding(&mut self) -> Option<Rounding> {
         self.one_of(&[

@@ -7,6 +7,7 @@ use nstage_ptx::ast::{Space, Type, Variable};
 use super::{CompileError, Decoder, Known, layout};
 use crate::lanes::File;
 use crate::memory::window;
+use crate::program::allocate::slot;
 use crate::program::op::Reg;
 
 /// The most registers that one declaration may make; nvcc's largest ones have some ten thousand.
@@ -55,7 +56,7 @@ pub(super) enum Binding {
 }
 
 /// The file that registers of a type are in, and how many they take.
-pub(super) fn file_of(ty: Type) -> (File, u32) {
+pub(in crate::program) fn file_of(ty: Type) -> (File, u32) {
     match ty {
         Type::Pred => (File::Pred, 1),
         _ if ty.bits() <= 32 => (File::R32, 1),
@@ -91,6 +92,17 @@ impl<'m> Decoder<'m> {
     /// Declares a variable of a body.
     pub(super) fn declare(&mut self, variable: &'m Variable) -> Result<(), CompileError> {
         let binding = match variable.space {
+            Space::Reg if self.allocation.is_some() => {
+                let count = variable.register_range.unwrap_or(1);
+                if count > MAX_REGISTERS {
+                    return Err(layout::refuse(
+                        variable,
+                        format!("{count} registers are over {MAX_REGISTERS}"),
+                    ));
+                }
+                // The allocation knows it where it is used.
+                return Ok(());
+            }
             Space::Reg => {
                 let (file, words) = file_of(variable.ty);
                 let vector = u32::from(variable.vector.max(1));
@@ -248,6 +260,15 @@ impl<'m> Decoder<'m> {
 
     /// The meaning of a name: a local one, or a module's variable, which is placed now if it was not.
     pub(super) fn resolve(&mut self, name: &str) -> Result<Option<Binding>, CompileError> {
+        if let Some((allocation, first)) = &self.allocation
+            && let Some((ty, count, row)) = allocation.register(self.line, name)
+        {
+            let first = first[slot(file_of(ty).0)] + row;
+            return Ok(Some(match count {
+                1 => Binding::Register { ty, reg: first },
+                count => Binding::Vector { ty, first, count },
+            }));
+        }
         if let Some(binding) = self.scopes.get(name).or_else(|| self.placed.get(name)) {
             return Ok(Some(binding.clone()));
         }

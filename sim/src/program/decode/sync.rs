@@ -4,9 +4,10 @@ use nstage_ptx::ast::{Instruction, Operand, Type};
 
 use super::{Decoded, Decoder, Guard, Mods, Refusal};
 use crate::event::{Fence, FenceSpace, Ordering, Scope};
+use crate::lanes::lane1;
 use crate::program::op::{
-    Barrier, BarrierKind, Collective, CollectiveKind, Match, NONE, Op, Redux, ReduxOp, Shuffle,
-    ShuffleMode, Vote, VoteMode,
+    Barrier, BarrierKind, Collective, CollectiveKind, Match, NONE, Op, Redux, ReduxOp, Reg,
+    Shuffle, ShuffleMode, Vote, VoteMode,
 };
 
 impl<'m> Decoder<'m> {
@@ -139,49 +140,89 @@ impl<'m> Decoder<'m> {
         guard: Guard,
         mods: &mut Mods<'_>,
     ) -> Decoded {
-        if !instruction.operands.is_empty() {
-            return Err(Refusal::NotModelled);
-        }
-        let fence = if instruction.opcode == "membar" {
-            let scope = mods.need(&[
+        let fence = if mods.flag("proxy") {
+            self.proxy_fence(mods)?
+        } else if instruction.opcode == "membar" {
+            let scopes = [
                 ("cta", Scope::Cta),
                 ("gl", Scope::Gpu),
                 ("gpu", Scope::Gpu),
                 ("sys", Scope::Sys),
-            ])?;
-            Fence::Memory(Ordering::SeqCst, scope)
-        } else if mods.flag("proxy") {
-            if !mods.flag("async") {
-                return Err(Refusal::NotModelled);
-            }
-            Fence::ProxyAsync(mods.one_of(&[
-                ("global", FenceSpace::Global),
-                ("shared", FenceSpace::SharedCta),
-                ("shared::cta", FenceSpace::SharedCta),
-                ("shared::cluster", FenceSpace::SharedCluster),
-            ]))
+            ];
+            Some(Fence::Memory(Ordering::SeqCst, mods.need(&scopes)?))
         } else if mods.flag("mbarrier_init") {
             if !mods.flag("release") || !mods.flag("cluster") {
                 return Err(Refusal::NotModelled);
             }
-            Fence::MbarrierInit
+            Some(Fence::MbarrierInit)
         } else {
             let ordering = mods.semantics().unwrap_or(Ordering::AcqRel);
-            Fence::Memory(ordering, mods.scope().ok_or(Refusal::NotModelled)?)
+            let _ = mods.flag("sync_restrict::shared::cluster")
+                || mods.flag("sync_restrict::shared::cta");
+            Some(Fence::Memory(
+                ordering,
+                mods.scope().ok_or(Refusal::NotModelled)?,
+            ))
         };
         mods.finish()?;
-        self.push(guard, Op::Fence(fence));
+        self.push(guard, fence.map_or(Op::Nop, Op::Fence));
+        Ok(())
+    }
+
+    /// A fence between proxies; `None` for those whose proxies are one here.
+    fn proxy_fence(&mut self, mods: &mut Mods<'_>) -> Decoded<Option<Fence>> {
+        if mods.flag("alias") {
+            return Ok(None);
+        }
+        if mods.flag("tensormap::generic") {
+            mods.semantics().ok_or(Refusal::NotModelled)?;
+            mods.scope().ok_or(Refusal::NotModelled)?;
+            return Ok(None);
+        }
+        if mods.flag("async::generic") {
+            mods.semantics().ok_or(Refusal::NotModelled)?;
+            let space = mods.need(&[
+                ("sync_restrict::shared::cta", FenceSpace::SharedCta),
+                ("sync_restrict::shared::cluster", FenceSpace::SharedCluster),
+            ])?;
+            mods.scope().ok_or(Refusal::NotModelled)?;
+            return Ok(Some(Fence::ProxyAsync(Some(space))));
+        }
+        if !mods.flag("async") {
+            return Err(Refusal::NotModelled);
+        }
+        Ok(Some(Fence::ProxyAsync(mods.one_of(&[
+            ("global", FenceSpace::Global),
+            ("shared", FenceSpace::SharedCta),
+            ("shared::cta", FenceSpace::SharedCta),
+            ("shared::cluster", FenceSpace::SharedCluster),
+        ]))))
+    }
+
+    /// `createpolicy`: caches are not modelled, and a policy is nothing.
+    pub(super) fn create_policy(&mut self, instruction: &'m Instruction, guard: Guard) -> Decoded {
+        let [d, ..] = instruction.operands.as_slice() else {
+            return Err(Refusal::NotModelled);
+        };
+        let zero = self.constant64(0);
+        let d = self.destination::<u64>(d)?;
+        self.lane(guard, lane1(|a: u64| a), d, [zero, NONE, NONE, NONE]);
         Ok(())
     }
 
     fn collective(&mut self, guard: Guard, members: &Operand, kind: CollectiveKind) -> Decoded {
         let members = self.source::<u32>(members)?;
+        self.push_collective(guard, members, kind);
+        Ok(())
+    }
+
+    /// Emits an instruction for the lanes that a register names.
+    pub(super) fn push_collective(&mut self, guard: Guard, members: Reg, kind: CollectiveKind) {
         self.tables.collectives.push(Collective { kind, members });
         let op = Op::Collective(self.tables.collectives.len() as u32 - 1);
         let skip = self.begin_skip(guard);
         self.push(Guard::ALWAYS, op);
         self.end_skip(skip);
-        Ok(())
     }
 
     /// `shfl`, `vote`, `match`, `redux`, `elect`, `activemask`.
