@@ -17,7 +17,7 @@ use crate::device::{self, Device, GeometryError, Grid, Request, Shaped, Wish};
 use crate::io::{self, Array, Output};
 use crate::ptx::PtxSet;
 use crate::workload::job::{Job, JobError, Misaligned};
-use crate::workload::{self, Host, Problem};
+use crate::workload::{self, DeviceKind, Problem};
 
 /// Run kernels and verify every element of what they write.
 #[derive(Debug, Args)]
@@ -232,7 +232,7 @@ impl Arguments {
                 None => {
                     let elements = self
                         .elements
-                        .unwrap_or(workload.default_elements(host(device)));
+                        .unwrap_or(workload.default_elements(kind(device)));
                     affordable(elements, device)?;
                     Ok(workload.generate(elements, self.seed))
                 }
@@ -261,19 +261,19 @@ fn same_workload(a: &Kernel, b: &Kernel) -> bool {
     workload.is_some_and(|workload| workload.kernels().iter().any(|own| own.name == b.name))
 }
 
-fn host(device: &dyn Device) -> Host {
+fn kind(device: &dyn Device) -> DeviceKind {
     if device.describe().is_simulator() {
-        Host::Simulator
+        DeviceKind::Simulator
     } else {
-        Host::Gpu
+        DeviceKind::Gpu
     }
 }
 
 /// Refuses a size before memory is taken for it: input and output of four bytes an element, and on the simulator the same again for its own copies.
 fn affordable(elements: u64, device: &dyn Device) -> Result<(), Failure> {
-    let each = match host(device) {
-        Host::Simulator => 16,
-        Host::Gpu => 8,
+    let each = match kind(device) {
+        DeviceKind::Simulator => 16,
+        DeviceKind::Gpu => 8,
     };
     let (needed, memory) = (elements.saturating_mul(each), device.limits().memory);
     if needed > memory {

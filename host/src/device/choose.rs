@@ -22,32 +22,42 @@ pub fn choose(request: Request, ptx: &Arc<PtxSet>) -> Result<Chosen, SelectError
             device: simulator(),
             reason: "asked for with --device sim".to_owned(),
         }),
-        // The remedy that always works: the simulator.
         Request::Cuda(index) => Ok(Chosen {
             device: open_cuda(index, ptx)?,
             reason: format!("asked for with --device {request}"),
         }),
-        Request::Auto => Ok(match open_cuda(0, ptx) {
-            Ok(device) => Chosen {
-                device,
-                reason: "the first CUDA device; --device sim takes the simulator".to_owned(),
-            },
-            Err(error) => Chosen {
-                device: simulator(),
-                reason: why_not_cuda(&error),
-            },
-        }),
+        Request::Auto => {
+            let cuda = open_cuda(0, ptx).map_err(|error| why_not_cuda(&error));
+            let usable = cuda.and_then(|device| match ptx.runs_on(device.describe().capability) {
+                Ok(()) => Ok(device),
+                Err(error) => Err(first_clause(&format!("{}: {error}", device.describe()))),
+            });
+            Ok(match usable {
+                Ok(device) => Chosen {
+                    device,
+                    reason: "the first CUDA device; --device sim takes the simulator".to_owned(),
+                },
+                Err(reason) => Chosen {
+                    device: simulator(),
+                    reason,
+                },
+            })
+        }
     }
 }
 
-/// The first clause of the error: what is missing, without the remedies that belong to an error.
+/// What is missing.
 fn why_not_cuda(error: &SelectError) -> String {
-    let text = match error {
-        SelectError::NoCuda(reason) => reason.clone(),
+    match error {
+        SelectError::NoCuda(reason) => first_clause(reason),
         SelectError::NoSuchDevice { .. } => "the CUDA driver finds no device".to_owned(),
-        SelectError::Device(error) => error.to_string(),
-    };
-    let clause = text.split("; ").next().unwrap_or(&text);
+        SelectError::Device(error) => first_clause(&error.to_string()),
+    }
+}
+
+/// An error without the remedies that belong to it only where it ends the program.
+fn first_clause(text: &str) -> String {
+    let clause = text.split("; ").next().unwrap_or(text);
     clause.split(" (tried ").next().unwrap_or(clause).to_owned()
 }
 

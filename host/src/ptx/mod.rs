@@ -112,6 +112,26 @@ impl PtxSet {
         })
     }
 
+    /// Whether any of the files is for a device of this compute capability; otherwise what they are for.
+    pub fn runs_on(&self, capability: u32) -> Result<(), PtxError> {
+        // The header alone decides, and reading it is no parse of a megabyte.
+        let targets: Vec<&str> = self
+            .files
+            .iter()
+            .map(|file| target_line(&file.text))
+            .collect();
+        if targets
+            .iter()
+            .any(|target| version::target_runs_on(target, capability))
+        {
+            return Ok(());
+        }
+        Err(PtxError::Target {
+            targets: names(targets.into_iter()),
+            capability,
+        })
+    }
+
     /// The module that holds `entry` and suits a device of this compute capability best: the one for the latest target that it runs.
     pub fn module(&self, entry: &str, capability: u32) -> Result<&Module, PtxError> {
         let mut holding = Vec::new();
@@ -182,6 +202,15 @@ impl File {
     }
 }
 
+/// The first word of the `.target` line.
+fn target_line(text: &str) -> &str {
+    let line = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(".target"));
+    let word = line.and_then(|line| line.split([',', ' ', '\t']).find(|word| !word.is_empty()));
+    word.unwrap_or_default()
+}
+
 fn target_of(module: &Module) -> &str {
     module.target.first().map_or("", String::as_str)
 }
@@ -232,6 +261,8 @@ mod tests {
             message.starts_with("its PTX is for sm_90, the device is sm_75"),
             "{message}"
         );
+
+        assert_eq!(set.runs_on(75).unwrap_err().to_string(), message);
 
         let empty = tempfile::tempdir().unwrap();
         let message = PtxSet::from_folder(empty.path()).unwrap_err().to_string();

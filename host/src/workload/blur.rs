@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::compare::{self, Expected, Layout, OVERFLOW, Place};
 use super::job::JobError;
-use super::{Comparison, Host, Problem, Unsuitable, Workload, floats_of, input};
+use super::{Comparison, DeviceKind, Problem, Unsuitable, Workload, floats_of, input};
 use crate::device::{Geometry, Limits, Prepared, Shaped};
 use crate::io::{Array, shape_text};
 
@@ -43,10 +43,10 @@ impl Workload for Blur {
         KERNELS
     }
 
-    fn default_elements(&self, host: Host) -> u64 {
-        match host {
-            Host::Simulator => 301 * 333,
-            Host::Gpu => 1 << 26,
+    fn default_elements(&self, kind: DeviceKind) -> u64 {
+        match kind {
+            DeviceKind::Simulator => 301 * 333,
+            DeviceKind::Gpu => 1 << 26,
         }
     }
 

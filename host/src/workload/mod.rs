@@ -35,7 +35,7 @@ pub trait Workload: Sync {
     }
 
     /// Elements where nothing is asked for: enough for every stage of every block to be used several times, and not a multiple of a tile.
-    fn default_elements(&self, host: Host) -> u64;
+    fn default_elements(&self, kind: DeviceKind) -> u64;
 
     /// A problem of about `elements` elements.
     fn generate(&self, elements: u64, seed: u64) -> Box<dyn Problem>;
@@ -47,9 +47,9 @@ pub trait Workload: Sync {
     fn self_test(&self, shape: &Shaped, thorough: bool) -> Vec<Box<dyn Problem>>;
 }
 
-/// Which kind of device a default size is for.
+/// The kinds of device that default sizes differ for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
+pub enum DeviceKind {
     /// The simulator, where a run should take a moment.
     Simulator,
     /// A GPU, where a run should be far larger than its caches.

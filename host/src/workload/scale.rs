@@ -8,7 +8,7 @@ use nstage::{GlobalMut, GlobalPtr};
 use super::compare::{self, Expected};
 use super::job::JobError;
 use super::linear::{self, Line};
-use super::{Comparison, Host, Problem, Unsuitable, Workload, floats_of, input};
+use super::{Comparison, DeviceKind, Problem, Unsuitable, Workload, floats_of, input};
 use crate::device::{Geometry, Limits, OtherKernel, Prepared, Shaped};
 use crate::io::Array;
 
@@ -55,10 +55,10 @@ impl Workload for Scale {
         KERNELS
     }
 
-    fn default_elements(&self, host: Host) -> u64 {
-        match host {
-            Host::Simulator => 262_147,
-            Host::Gpu => 1 << 26,
+    fn default_elements(&self, kind: DeviceKind) -> u64 {
+        match kind {
+            DeviceKind::Simulator => 262_147,
+            DeviceKind::Gpu => 1 << 26,
         }
     }
 

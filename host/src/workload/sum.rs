@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::compare::{self, Expected, Layout, OVERFLOW, Place};
 use super::job::JobError;
-use super::{Comparison, Host, Problem, Unsuitable, Workload, floats_of, input, linear};
+use super::{Comparison, DeviceKind, Problem, Unsuitable, Workload, floats_of, input, linear};
 use crate::device::{Geometry, Grid, Limits, Prepared, Shaped};
 use crate::io::Array;
 
@@ -40,11 +40,11 @@ impl Workload for Sum {
         HELPERS
     }
 
-    fn default_elements(&self, host: Host) -> u64 {
-        match host {
+    fn default_elements(&self, kind: DeviceKind) -> u64 {
+        match kind {
             // Two or three tiles for each partial sum.
-            Host::Simulator => 2_500_003,
-            Host::Gpu => 1 << 26,
+            DeviceKind::Simulator => 2_500_003,
+            DeviceKind::Gpu => 1 << 26,
         }
     }
 

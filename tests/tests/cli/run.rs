@@ -73,6 +73,23 @@ fn json_has_the_fields_that_programs_read() {
 }
 
 #[test]
+fn json_has_null_where_it_has_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nan.npy");
+    npyz::to_file_1d(&path, vec![1.0_f32, f32::NAN]).unwrap();
+    let path = path.to_str().unwrap();
+    let arguments = [
+        "run", "sum", "--stages", "2", "--device", "sim", "--format", "json",
+    ];
+    let ran = nstage(&[&arguments[..], &["--input", path]].concat()).ends(0);
+    let row = &ran.json()[0];
+    assert_eq!(
+        (&row["verified"], &row["result"]),
+        (&true.into(), &Value::Null)
+    );
+}
+
+#[test]
 fn a_sum_is_the_same_at_every_depth() {
     let ran = nstage(&[
         "run",

@@ -10,6 +10,7 @@ mod spec;
 use std::path::PathBuf;
 
 use clap::Args;
+use nstage_sim::check::Policy;
 use nstage_sim::{Dim3, GlobalMemory, Landing, Launch, Options, Outcome, Program, Verdict};
 
 use self::flags::{Dump, Flags, Landings};
@@ -47,6 +48,7 @@ struct Ready {
     program: Program,
     entry: String,
     flags: Flags,
+    policy: Policy,
     launch: Launch,
 }
 
@@ -82,7 +84,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             max_steps: ready.flags.max_steps,
             ..Options::default()
         };
-        let outcome = nstage_sim::run(&ready.program, &mut memory, &launch, &options);
+        let outcome = nstage_sim::run_with_policy(
+            &ready.program,
+            &mut memory,
+            &launch,
+            &options,
+            &ready.policy,
+        );
         judged = Some(match judged {
             // The worst is kept; a rule that is broken must be broken whenever copies land.
             Some(earlier) if rank(&earlier.0) >= rank(&outcome) => {
@@ -140,8 +148,8 @@ fn disagreement(earlier: &Outcome, outcome: &Outcome, landing: Landing) {
 /// Reads the file and the flags, and decodes the entry.
 fn prepare(arguments: &Arguments, text: &str) -> Result<Ready, String> {
     let flags = arguments.flags.clone().or(Flags::in_file(text)?);
-    flags.policy()?;
-    let module = nstage_ptx::parse(text).map_err(|errors| errors.to_string())?;
+    let policy = flags.policy()?;
+    let module = nstage_ptx::parse(text).map_err(|errors| first_of(&errors))?;
     let entry = match &flags.entry {
         Some(name) => module
             .entry(name)
@@ -177,8 +185,25 @@ fn prepare(arguments: &Arguments, text: &str) -> Result<Ready, String> {
         program,
         entry,
         flags,
+        policy,
         launch,
     })
+}
+
+/// The first mistake in a text, in one line, and how many there are.
+fn first_of(errors: &nstage_ptx::ParseErrors) -> String {
+    let Some(first) = errors.errors.first() else {
+        return errors.to_string();
+    };
+    let more = match errors.errors.len() - 1 {
+        0 => String::new(),
+        1 => " (and 1 more error)".to_owned(),
+        more => format!(" (and {more} more errors)"),
+    };
+    format!(
+        "line {}, column {}: got {}, expected {}{more}",
+        first.pos.line, first.pos.column, first.found, first.expected
+    )
 }
 
 /// Makes sure, before the run, that the dumps can be written.
