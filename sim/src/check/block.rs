@@ -85,7 +85,9 @@ impl BlockMonitor {
         if self.stuck || self.threads.have_exited() {
             self.judge_unfinished_phases();
         }
-        self.global.hand_over(&self.checker.global, &self.batches);
+        self.global
+            .notes
+            .hand_over(&self.checker.global, &self.batches);
         BlockReport {
             group: self.group,
             hazards: self.ledger.into_list(),

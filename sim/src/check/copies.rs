@@ -489,14 +489,6 @@ impl Sequences {
             Groups::Bulk { .. } => &mut self.bulk,
         }
     }
-
-    /// How many groups the lane committed.
-    pub(crate) fn committed(&self, kind: CopyKind, lane: u32) -> u32 {
-        match kind {
-            CopyKind::Element => self.element.committed(lane),
-            CopyKind::BulkLoad | CopyKind::BulkStore => self.bulk.committed(lane),
-        }
-    }
 }
 
 /// What a wait did, for the advisories about waits.

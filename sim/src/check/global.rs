@@ -11,24 +11,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smallvec::SmallVec;
-
-use crate::event::{CopyKind, Pc, Scope};
+use crate::event::{Pc, Scope};
 use crate::finding::Class;
 
-use super::copies::{BatchId, Batches};
-use super::hazard::{Deed, Fact, Hazard, Place, Suspect, ThreadId};
+use super::hazard::{Fact, Hazard, Place, Suspect};
+use super::notes::{Kind, Note, Notes, PAGE, PageNotes, add};
 use super::record::{Bytes, LINE};
 
-/// Lines in a page.
-pub(crate) const PAGE: u64 = 32;
 /// Locks over the pages.
 const SHARDS: usize = 64;
 /// Readers and writers of one line that are kept; those of further blocks are not, which may miss a race and never invents one.
 const KEPT: [usize; 2] = [8, 32];
-/// An era that never ends: what belongs to it is released by nobody.
-const NEVER: u32 = u32::MAX;
-
 /// What is known of other blocks: the number of eras that are over, by block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Foreign {
@@ -58,130 +51,25 @@ impl Foreign {
     }
 }
 
-/// What an access is to other blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    /// A weak read, or one whose scope is too narrow.
-    Read,
-    /// A weak write.
-    Write,
-    /// A strong read.
-    StrongRead,
-    /// A strong write or a read-modify-write.
-    StrongWrite,
-    /// A bulk copy's read.
-    BulkRead,
-    /// A bulk store: a weak write that is over only once a wait says so.
-    BulkWrite,
-}
-
-impl Kind {
-    fn races_with(self, other: Self) -> bool {
-        use Kind::{BulkRead, Read, StrongRead, StrongWrite};
-        !matches!(
-            (self, other),
-            (Read | StrongRead | BulkRead, Read | StrongRead | BulkRead)
-                | (StrongWrite | StrongRead, StrongWrite | StrongRead)
-        )
-    }
-
-    fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::StrongWrite | Self::BulkWrite)
-    }
-
-    fn deed(self) -> Deed {
-        match self {
-            Self::Read | Self::StrongRead => Deed::Read,
-            Self::Write => Deed::Write,
-            Self::StrongWrite => Deed::Atomic,
-            Self::BulkRead => Deed::CopyFrom(CopyKind::BulkLoad),
-            Self::BulkWrite => Deed::CopyInto(CopyKind::BulkStore),
-        }
-    }
-}
-
-/// What one block did to bytes of one line.
-#[derive(Clone, Debug)]
-pub(crate) struct Note {
-    /// The bytes.
-    pub(crate) bytes: Bytes,
-    /// What was done.
-    pub(crate) kind: Kind,
-    /// The group of blocks.
-    pub(crate) group: u32,
-    /// The era of it.
-    pub(crate) era: u32,
-    /// What the thread knew of other blocks.
-    pub(crate) foreign: Option<Arc<Foreign>>,
-    /// An instruction that did it, and its thread.
-    pub(crate) pc: Pc,
-    /// The thread.
-    pub(crate) thread: ThreadId,
-    /// The copy, for a bulk store whose era is not known yet.
-    pub(crate) store: Option<BatchId>,
-}
-
-impl Note {
-    /// A bulk store belongs to the era in which a wait says that it is over.
-    pub(crate) fn settle(&mut self, batches: &Batches) {
-        if let Some(batch) = self.store.take() {
-            let completed = batches.get(batch).and_then(|batch| batch.completed_era);
-            self.era = completed.unwrap_or(NEVER);
-        }
-    }
-
-    fn like(&self, other: &Self) -> bool {
-        self.kind == other.kind
-            && self.group == other.group
-            && self.era == other.era
-            && self.store == other.store
-            && same(&self.foreign, &other.foreign)
-    }
-
-    fn order(&self) -> (Kind, u32, u32, Pc, ThreadId) {
-        (self.kind, self.group, self.era, self.pc, self.thread)
-    }
-}
-
-fn same(a: &Option<Arc<Foreign>>, b: &Option<Arc<Foreign>>) -> bool {
-    match (a, b) {
-        (None, None) => true,
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
-        _ => false,
-    }
-}
-
-/// Notes on one line.
-pub(crate) type Notes = SmallVec<[Note; 1]>;
-
-/// Adds a note to those of the same block.
-pub(crate) fn add(notes: &mut Notes, note: Note) {
-    match notes.iter_mut().find(|known| known.like(&note)) {
-        Some(known) => known.bytes |= note.bytes,
-        None => notes.push(note),
-    }
-}
-
 /// What all blocks did to one line.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Line {
     notes: Notes,
 }
 
 impl Line {
-    /// Joins notes of another block. The result does not depend on the order of joining.
-    fn join(&mut self, notes: Notes) {
-        for note in notes {
-            let kind = note.kind;
-            add(&mut self.notes, note);
-            let kept = self.notes.iter().filter(|known| known.kind == kind).count();
-            if kept > KEPT[usize::from(kind.writes())]
-                && let Some(last) = (0..self.notes.len())
-                    .filter(|&at| self.notes[at].kind == kind)
-                    .max_by_key(|&at| self.notes[at].order())
-            {
-                self.notes.remove(last);
-            }
+    /// Joins a note of another block. The result does not depend on the order of joining.
+    fn join(&mut self, note: Note) {
+        let kind = note.meta.kind;
+        add(&mut self.notes, note);
+        let of_kind = |note: &Note| note.meta.kind == kind;
+        let kept = self.notes.iter().filter(|note| of_kind(note)).count();
+        if kept > KEPT[usize::from(kind.writes())]
+            && let Some(last) = (0..self.notes.len())
+                .filter(|&at| of_kind(&self.notes[at]))
+                .max_by_key(|&at| self.notes[at].meta.order())
+        {
+            self.notes.remove(last);
         }
     }
 
@@ -189,17 +77,21 @@ impl Line {
         for (at, a) in self.notes.iter().enumerate() {
             for b in &self.notes[at + 1..] {
                 let bytes = a.bytes & b.bytes;
-                if bytes == 0 || a.group == b.group || !a.kind.races_with(b.kind) {
+                if bytes == 0
+                    || a.meta.group == b.meta.group
+                    || !a.meta.kind.races_with(b.meta.kind)
+                {
                     continue;
                 }
                 let ordered = knows(b, a) || knows(a, b);
-                let both_bulk = a.kind >= Kind::BulkRead && b.kind >= Kind::BulkRead;
+                let both_bulk = a.meta.kind >= Kind::BulkRead && b.meta.kind >= Kind::BulkRead;
                 if ordered && !both_bulk {
                     continue;
                 }
                 let from = line * LINE + u64::from(bytes.trailing_zeros());
                 let count = (bytes >> bytes.trailing_zeros()).trailing_ones();
-                let (first, second) = if (a.group, a.kind) <= (b.group, b.kind) {
+                let (first, second) = if (a.meta.group, a.meta.kind) <= (b.meta.group, b.meta.kind)
+                {
                     (a, b)
                 } else {
                     (b, a)
@@ -218,9 +110,10 @@ impl Line {
 /// Whether the later note's thread knew the earlier one.
 fn knows(later: &Note, earlier: &Note) -> bool {
     later
+        .meta
         .foreign
         .as_ref()
-        .is_some_and(|foreign| foreign.knows(earlier.group, earlier.era))
+        .is_some_and(|foreign| foreign.knows(earlier.meta.group, earlier.meta.era))
 }
 
 /// Two notes of different blocks that are not ordered, or both of bulk copies.
@@ -231,7 +124,60 @@ struct Race {
     second: Note,
 }
 
-type Page = Box<[Line; PAGE as usize]>;
+/// What all blocks did to one page.
+#[derive(Debug)]
+enum PageShadow {
+    /// Every block that touched it did the same to all of its bytes.
+    Whole(Line),
+    /// By line.
+    Lines(Box<[Line]>),
+}
+
+impl PageShadow {
+    fn join(&mut self, notes: PageNotes) {
+        match notes {
+            PageNotes::Runs(runs) => {
+                for run in runs {
+                    if let (Self::Whole(line), true) = (&mut *self, run.is_whole()) {
+                        line.join(run.note(Bytes::MAX));
+                        continue;
+                    }
+                    run.by_line(|at, note| self.line(at).join(note));
+                }
+            }
+            PageNotes::Lines(lines) => {
+                for (at, notes) in lines.into_iter().enumerate() {
+                    for note in notes {
+                        self.line(at).join(note);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The line, on its own from now on.
+    fn line(&mut self, at: usize) -> &mut Line {
+        if let Self::Whole(line) = self {
+            *self = Self::Lines((0..PAGE).map(|_| line.clone()).collect());
+        }
+        match self {
+            Self::Lines(lines) => &mut lines[at],
+            Self::Whole(line) => line,
+        }
+    }
+
+    /// Calls `found` for each race and the number of lines that have it.
+    fn races(&self, page: u64, found: &mut impl FnMut(Race, u64)) {
+        match self {
+            Self::Whole(line) => line.races(page * PAGE, &mut |race| found(race, PAGE)),
+            Self::Lines(lines) => {
+                for (line, at) in lines.iter().zip(page * PAGE..) {
+                    line.races(at, &mut |race| found(race, 1));
+                }
+            }
+        }
+    }
+}
 
 /// What a strong write left in global memory for other blocks.
 #[derive(Clone, Debug)]
@@ -253,7 +199,7 @@ pub(crate) enum Found {
 /// Global memory as all blocks of a launch see it.
 #[derive(Debug)]
 pub(crate) struct GlobalShadow {
-    shards: Vec<Mutex<HashMap<u64, Page>>>,
+    shards: Vec<Mutex<HashMap<u64, PageShadow>>>,
     locations: Mutex<HashMap<u64, Released>>,
     /// How many locations there are, so that most launches never lock them.
     released: AtomicUsize,
@@ -271,14 +217,11 @@ impl Default for GlobalShadow {
 
 impl GlobalShadow {
     /// Joins the notes of one block on one page.
-    pub(crate) fn join(&self, page: u64, notes: impl Iterator<Item = (usize, Notes)>) {
-        let mut shard = lock(&self.shards[(page as usize) % SHARDS]);
-        let lines = shard
+    pub(crate) fn join(&self, page: u64, notes: PageNotes) {
+        lock(&self.shards[(page as usize) % SHARDS])
             .entry(page)
-            .or_insert_with(|| Box::new(std::array::from_fn(|_| Line::default())));
-        for (line, notes) in notes {
-            lines[line].join(notes);
-        }
+            .or_insert_with(|| PageShadow::Whole(Line::default()))
+            .join(notes);
     }
 
     /// A strong write hands over `foreign`; a read-modify-write (`continues`) adds to what is there.
@@ -323,28 +266,29 @@ impl GlobalShadow {
         let mut folded: BTreeMap<(Pc, Pc, Class), (Race, u64)> = BTreeMap::new();
         for shard in &self.shards {
             let shard = lock(shard);
-            for (page, lines) in shard.iter() {
-                for (line, shadow) in lines.iter().enumerate() {
-                    shadow.races(page * PAGE + line as u64, &mut |race| {
-                        let key = (race.first.pc, race.second.pc, race.class());
-                        match folded.get_mut(&key) {
-                            Some((example, count)) => {
-                                *count += 1;
-                                if race.order() < example.order() {
-                                    *example = race;
-                                }
-                            }
-                            None => {
-                                folded.insert(key, (race, 1));
+            for (&page, shadow) in shard.iter() {
+                shadow.races(page, &mut |race, lines| {
+                    let key = (race.first.meta.pc, race.second.meta.pc, race.class());
+                    match folded.get_mut(&key) {
+                        Some((example, count)) => {
+                            *count += lines;
+                            if race.order() < example.order() {
+                                *example = race;
                             }
                         }
-                    });
-                }
+                        None => {
+                            folded.insert(key, (race, lines));
+                        }
+                    }
+                });
             }
         }
         folded
             .into_values()
-            .map(|(race, count)| ([race.first.group, race.second.group], race.hazard(), count))
+            .map(|(race, count)| {
+                let groups = [race.first.meta.group, race.second.meta.group];
+                (groups, race.hazard(), count)
+            })
             .collect()
     }
 }
@@ -356,7 +300,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Race {
     fn class(&self) -> Class {
-        match (self.first.kind, self.second.kind) {
+        match (self.first.meta.kind, self.second.meta.kind) {
             _ if self.ordered => Class::MissingProxyFence,
             (Kind::BulkWrite, Kind::Read | Kind::StrongRead | Kind::BulkRead)
             | (Kind::Read | Kind::StrongRead | Kind::BulkRead, Kind::BulkWrite)
@@ -370,26 +314,31 @@ impl Race {
 
     /// Whether the reader acquired something that the storing block released after all: then only the store's wait is missing.
     fn reader_knows_issue(&self) -> bool {
-        let (store, reader) = if self.first.kind == Kind::BulkWrite {
+        let (store, reader) = if self.first.meta.kind == Kind::BulkWrite {
             (&self.first, &self.second)
         } else {
             (&self.second, &self.first)
         };
         reader
+            .meta
             .foreign
             .as_ref()
-            .is_some_and(|foreign| foreign.eras.contains_key(&store.group))
+            .is_some_and(|foreign| foreign.eras.contains_key(&store.meta.group))
     }
 
     fn order(&self) -> (u32, u32, u64) {
-        (self.first.group, self.second.group, self.bytes.start)
+        (
+            self.first.meta.group,
+            self.second.meta.group,
+            self.bytes.start,
+        )
     }
 
     fn hazard(self) -> Hazard {
         let suspect = |note: &Note| Suspect {
-            pc: note.pc,
-            thread: note.thread,
-            deed: note.kind.deed(),
+            pc: note.meta.pc,
+            thread: note.meta.thread,
+            deed: note.meta.kind.deed(),
             group: None,
         };
         Hazard {

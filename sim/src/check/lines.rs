@@ -1,6 +1,6 @@
 //! Splits what a warp touches into lines of shadow memory.
 
-use super::record::{Bytes, Footprint, LINE, Lanes, lanes, span};
+use super::record::{Footprint, LINE, Lanes, lanes, span};
 
 /// Calls `visit` with each line that `size` bytes at the lanes' addresses touch, and what they touch there.
 pub(crate) fn each_line(
@@ -41,31 +41,24 @@ pub(crate) fn each_line(
     }
 }
 
-/// Calls `visit` with each line that the lanes touch, and the bytes there; lines may come more than once.
-pub(crate) fn each_line_bytes(
+/// Calls `visit` with each range of bytes that the lanes touch; neighbours in ascending order make one range.
+pub(crate) fn each_range(
     addresses: &[u64; 32],
     mask: u32,
     size: u32,
-    mut visit: impl FnMut(u64, Bytes),
+    mut visit: impl FnMut(u64, u64),
 ) {
-    let mut range = |from: u64, to: u64| {
-        let mut at = from;
-        while at < to {
-            let line = at / LINE;
-            let stop = to.min((line + 1) * LINE);
-            visit(line, span((at % LINE) as u32, (stop - at) as u32));
-            at = stop;
-        }
-    };
     if mask == 0 || size == 0 {
         return;
     }
     if is_run(addresses, mask, size) {
         let from = addresses[mask.trailing_zeros() as usize];
-        range(from, from + u64::from(mask.count_ones() * size));
+        visit(
+            from,
+            from.saturating_add(u64::from(mask.count_ones() * size)),
+        );
         return;
     }
-    // Neighbours in ascending order make one range.
     let mut open: Option<(u64, u64)> = None;
     for lane in lanes(mask) {
         let from = addresses[lane as usize];
@@ -75,13 +68,13 @@ pub(crate) fn each_line_bytes(
             Some((start, end)) if *start <= from && to <= *end => {}
             _ => {
                 if let Some((from, to)) = open.replace((from, to)) {
-                    range(from, to);
+                    visit(from, to);
                 }
             }
         }
     }
     if let Some((from, to)) = open {
-        range(from, to);
+        visit(from, to);
     }
 }
 

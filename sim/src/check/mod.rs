@@ -17,6 +17,7 @@ mod hazard;
 mod ledger;
 mod lines;
 mod mbarriers;
+mod notes;
 mod objects;
 mod policy;
 mod quick;

@@ -10,7 +10,7 @@ use crate::event::Scope;
 
 use super::clock::{Clock, Tick};
 use super::copies::{Batches, Side};
-use super::global::{GlobalShadow, Notes, PAGE};
+use super::notes::BlockNotes;
 use super::quick::{GlobalSummaries, Prior, SharedSummary};
 use super::record::{Actor, Bytes, Lanes, Record, Strength, bits, lanes};
 use super::threads::Known;
@@ -19,7 +19,7 @@ use super::threads::Known;
 const KEPT: usize = 64;
 
 /// Reads of one line by different instructions that are told apart.
-const DISTINCT: usize = 4;
+const DISTINCT: usize = 16;
 
 /// Who makes an access, as far as order is concerned.
 #[derive(Clone, Copy)]
@@ -153,7 +153,7 @@ impl Line {
 
     /// Remembers a read.
     pub(crate) fn read(&mut self, new: Record, viewer: Viewer<'_>) {
-        // A few instructions keep their own record, so that a report names the right line; beyond that the latest stands for all.
+        // Up to a number, instructions keep their own record, so that a report names the right line; beyond that the latest stands for all.
         let crowded = self.reads.len() >= DISTINCT;
         let same =
             |record: &&mut Record| record.is_same_moment(&new) && (crowded || record.pc == new.pc);
@@ -358,56 +358,14 @@ impl Window {
 pub(crate) struct GlobalLines {
     /// For the quick path.
     pub(crate) summaries: GlobalSummaries,
+    /// For other blocks.
+    pub(crate) notes: BlockNotes,
     lines: HashMap<u64, Line>,
-    pages: HashMap<u64, usize>,
-    notes: Vec<Box<[Notes]>>,
-    /// The page used last, and where it is.
-    last: Option<(u64, usize)>,
 }
 
 impl GlobalLines {
     /// The shadow of a line.
     pub(crate) fn line(&mut self, line: u64) -> &mut Line {
         self.lines.entry(line).or_default()
-    }
-
-    /// The notes on a line for other blocks.
-    #[inline]
-    pub(crate) fn notes(&mut self, line: u64) -> &mut Notes {
-        let page = line / PAGE;
-        let at = match self.last {
-            Some((last, at)) if last == page => at,
-            _ => {
-                let notes = &mut self.notes;
-                let at = *self.pages.entry(page).or_insert_with(|| {
-                    notes.push((0..PAGE).map(|_| Notes::new()).collect());
-                    notes.len() - 1
-                });
-                self.last = Some((page, at));
-                at
-            }
-        };
-        &mut self.notes[at][(line % PAGE) as usize]
-    }
-
-    /// Tells the other blocks what this one did.
-    pub(crate) fn hand_over(self, shadow: &GlobalShadow, batches: &Batches) {
-        let mut pages: Vec<_> = self.notes.into_iter().map(Some).collect();
-        for (page, at) in self.pages {
-            let Some(lines) = pages[at].take() else {
-                continue;
-            };
-            let notes = lines
-                .into_iter()
-                .enumerate()
-                .filter(|(_, notes)| !notes.is_empty())
-                .map(|(line, mut notes)| {
-                    for note in &mut notes {
-                        note.settle(batches);
-                    }
-                    (line, notes)
-                });
-            shadow.join(page, notes);
-        }
     }
 }

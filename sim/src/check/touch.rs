@@ -7,13 +7,14 @@ use crate::event::{CopyKind, Scope};
 use crate::finding::Class;
 
 use super::block::BlockMonitor;
-use super::global::{self, Foreign, Kind, Note};
+use super::global::Foreign;
 use super::hazard::{
     Accused, Deed, Fact, Hazard, Place, Scene, Suspect, ThreadId, judge, judge_proxies,
 };
-use super::lines::{each_line, each_line_bytes, each_line_of_run};
+use super::lines::{each_line, each_line_of_run, each_range};
+use super::notes::{Kind, Meta};
 use super::quick::{Prior, Summary, Visit};
-use super::record::{Actor, Bytes, LINE, Record, bits, lanes};
+use super::record::{Actor, LINE, Record, bits, lanes};
 use super::shadow::Viewer;
 use super::threads::Known;
 
@@ -84,10 +85,13 @@ impl BlockMonitor {
         let first = from / LINE;
         let last = (from + u64::from(bytes) - 1) / LINE;
         let (_, prior) = self.sum_up(visit, first..=last);
+        if visit.place == Place::Global {
+            let meta = self.meta(visit);
+            self.global
+                .notes
+                .add(from, from.saturating_add(bytes.into()), &meta);
+        }
         each_line_of_run(lane, from, bytes, |line, print| {
-            if visit.place == Place::Global {
-                self.note_line(visit, line, print.bytes);
-            }
             self.touch(
                 visit.place,
                 line,
@@ -253,12 +257,14 @@ impl BlockMonitor {
 
     /// Notes an access to global memory for other blocks.
     fn note_for_other_blocks(&mut self, visit: &Visit<'_>) {
-        each_line_bytes(visit.addresses, visit.mask, visit.size, |line, bytes| {
-            self.note_line(visit, line, bytes);
+        let meta = self.meta(visit);
+        let notes = &mut self.global.notes;
+        each_range(visit.addresses, visit.mask, visit.size, |from, to| {
+            notes.add(from, to, &meta);
         });
     }
 
-    fn note_line(&mut self, visit: &Visit<'_>, line: u64, bytes: Bytes) {
+    fn meta(&self, visit: &Visit<'_>) -> Meta {
         let strong = visit
             .strength
             .scope
@@ -272,13 +278,11 @@ impl BlockMonitor {
             (_, true) => Kind::StrongRead,
             (_, false) => Kind::Read,
         };
-        let known = &self.threads.warp(u32::from(visit.warp)).known;
-        let note = Note {
-            bytes,
+        Meta {
             kind,
             group: self.group,
             era: self.era,
-            foreign: foreign(known, visit.mask),
+            foreign: foreign(&self.threads.warp(u32::from(visit.warp)).known, visit.mask),
             pc: visit.pc,
             thread: ThreadId {
                 warp: visit.warp,
@@ -288,8 +292,7 @@ impl BlockMonitor {
                 Actor::Copy(batch) if kind == Kind::BulkWrite => Some(batch),
                 _ => None,
             },
-        };
-        global::add(self.global.notes(line), note);
+        }
     }
 }
 
