@@ -36,6 +36,14 @@ pub(crate) enum Fault {
         bytes: Range<u64>,
         variable: Option<String>,
     },
+    /// Bytes read that nobody wrote, and that a copy in flight will.
+    InFlight {
+        space: &'static str,
+        bytes: Range<u64>,
+        variable: Option<String>,
+        /// Who issued the copy.
+        copy: Party,
+    },
     /// An aligned barrier that only part of the warp came to.
     BarrierDivergence {
         here: u32,
@@ -209,6 +217,27 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
                 "write every byte before it is read, the tail of the tile included".to_owned(),
             )
         }
+        Fault::InFlight {
+            space,
+            bytes,
+            variable,
+            ..
+        } => {
+            let of = variable
+                .as_ref()
+                .map_or_else(String::new, |name| format!(" (`{name}`)"));
+            (
+                Class::ReadBeforeWait,
+                *space,
+                bytes.clone(),
+                format!(
+                    "{} of {space} memory{of} read by (2) before (1), the copy that writes them, is complete",
+                    span(space, bytes)
+                ),
+                "let the reader wait for the copy, by its group or by its mbarrier's phase"
+                    .to_owned(),
+            )
+        }
         Fault::BarrierDivergence { here, live, other } => {
             let others = if other.is_some() {
                 "; (2) is where the others are"
@@ -294,6 +323,9 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
     };
     let mut parties = vec![party];
     parties.extend(other.cloned());
+    if let Fault::InFlight { copy, .. } = fault {
+        parties.insert(0, copy.clone());
+    }
     let mut notes = Vec::new();
     if let Fault::Deadlock { lines } = fault {
         // The first line is about the first party.

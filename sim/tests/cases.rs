@@ -210,3 +210,30 @@ fn every_fault_has_its_mended_twin() {
         );
     }
 }
+
+/// Cases with more errors than one, and how many: pairs of instructions that no write has in common, and an advisory that the case makes an error.
+const SEVERAL: [(&str, usize); 2] = [
+    ("narrow-scope-counter-of-block-scope.ptx", 2),
+    ("vacuous-wait-more-groups-than-committed.ptx", 2),
+];
+
+#[test]
+fn a_fault_is_told_once() {
+    for path in files("fail") {
+        let text = fs::read_to_string(&path).expect("a text");
+        let name = path.file_name().and_then(|name| name.to_str());
+        let most = SEVERAL
+            .iter()
+            .find(|(several, _)| Some(*several) == name)
+            .map_or(1, |(_, count)| *count);
+        for landing in [Landing::Late, Landing::Random(1)] {
+            let (_, outcome) = run_case(&text, landing);
+            let errors = errors(&outcome);
+            assert!(
+                errors.len() <= most,
+                "{} ({landing:?}): {errors:?}",
+                path.display()
+            );
+        }
+    }
+}

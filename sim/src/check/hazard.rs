@@ -213,9 +213,16 @@ pub(crate) struct Hazard {
 }
 
 impl Hazard {
-    /// What makes two hazards the same fault.
+    /// What makes two hazards the same fault: the two instructions, or the wait that is to blame whatever it should have covered.
     pub(crate) fn key(&self) -> (Class, Option<Pc>, Pc) {
-        (self.class, self.first.map(|first| first.pc), self.second.pc)
+        let wait = self.facts.iter().find_map(|fact| match fact {
+            Fact::LeftOpen { wait, .. } | Fact::Uncommitted { wait } => Some(wait.pc),
+            _ => None,
+        });
+        match wait {
+            Some(wait) => (self.class, None, wait),
+            None => (self.class, self.first.map(|first| first.pc), self.second.pc),
+        }
     }
 
     /// The disputed rule that it rests on.
@@ -359,21 +366,28 @@ pub(crate) fn judge(clash: &Clash, new: Accused<'_>, scene: Scene<'_>) -> Hazard
     };
     let from = new.line + u64::from(clash.bytes.0);
     let batch = batch.map(|(_, batch)| batch);
+    let first = Suspect {
+        pc: earlier.pc,
+        thread: ThreadId {
+            warp: earlier.warp,
+            lane: clash.earlier_lane as u8,
+        },
+        deed: deed_of(earlier.wrote, earlier.atomic, batch),
+        group: batch.and_then(group_of),
+    };
+    let second = new.suspect(clash.lane);
+    // A read that came before the copy which it was meant for is told the other way round.
+    let (first, second) = match (class, second.deed) {
+        (Class::UnpublishedCopy, Deed::CopyInto(_)) => (second, first),
+        _ => (first, second),
+    };
     Hazard {
         class,
         certain: true,
         place: Some(new.place),
         bytes: from..from + u64::from(clash.bytes.1),
-        first: Some(Suspect {
-            pc: earlier.pc,
-            thread: ThreadId {
-                warp: earlier.warp,
-                lane: clash.earlier_lane as u8,
-            },
-            deed: deed_of(earlier.wrote, earlier.atomic, batch),
-            group: batch.and_then(group_of),
-        }),
-        second: new.suspect(clash.lane),
+        first: Some(first),
+        second,
         facts,
     }
 }
@@ -558,6 +572,8 @@ fn between_threads(
     match new.deed {
         Deed::CopyInto(_) if global => Class::GlobalRace,
         Deed::CopyInto(_) if earlier.wrote => Class::OverlappingCopies,
+        // Nothing was there to be read but what the copy brings.
+        Deed::CopyInto(_) if !new.record.prior.content => Class::UnpublishedCopy,
         Deed::CopyInto(_) => Class::OverwriteInUse,
         Deed::CopyFrom(_) if global => Class::SourceModified,
         _ if global => Class::GlobalRace,

@@ -58,7 +58,19 @@ impl BlockMonitor {
                     object.bytes.expecter = Some(suspect);
                 }
                 if object.phase > 0 && !object.observed {
-                    let hazard = about_object(Class::UnobservedPhase, at, None, suspect);
+                    let hazard = match object.completed_noinc {
+                        // Had the copies taken longer, this arrival would have been one of the last phase's.
+                        Some((copy, arrivals)) => Hazard {
+                            first: Some(object.init),
+                            facts: vec![Fact::Arrivals {
+                                phase: object.phase - 1,
+                                expected: arrivals,
+                                arrivals: arrivals.saturating_add(count),
+                            }],
+                            ..about_object(Class::ArrivalCount, at, None, copy)
+                        },
+                        None => about_object(Class::UnobservedPhase, at, None, suspect),
+                    };
                     self.ledger.add(hazard);
                 }
                 if releases(ordering) {
@@ -252,6 +264,7 @@ impl BlockMonitor {
         let (arrivals, expected) = (std::mem::take(&mut object.arrivals), object.expected);
         object.expected = expected.saturating_sub(std::mem::take(&mut object.dropped));
         let noinc = object.last_noinc.take();
+        object.completed_noinc = noinc.map(|copy| (copy, expected));
         self.threads.released();
         // Arrivals of copies that were registered for this phase, and that it did not wait for.
         if let Some(copy) = noinc.filter(|_| arrivals > expected) {

@@ -36,7 +36,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use advice::advise;
-pub(crate) use consequences::drop_consequences;
+pub(crate) use consequences::merge;
 
 pub use block::{BlockMonitor, BlockReport};
 pub use policy::{Disputed, Level, Policy, PolicyError};
@@ -188,7 +188,8 @@ impl Checker {
         for (group, tally) in waits.into_values() {
             list.extend(judge_wait(&tally).map(|hazard| ([group; 2], hazard, tally.runs())));
         }
-        list.into_iter()
+        consequences::fold(list, &self.policy)
+            .into_iter()
             .filter_map(|(groups, hazard, count)| report::finding(self, groups, &hazard, count))
             .collect()
     }

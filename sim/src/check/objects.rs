@@ -58,6 +58,8 @@ pub(crate) struct Object {
     pub(crate) dropped: u32,
     /// The latest arrival of copies in the current phase that does not raise the count.
     pub(crate) last_noinc: Option<Suspect>,
+    /// The same of the last completed phase, and what that expected.
+    pub(crate) completed_noinc: Option<(Suspect, u32)>,
     /// Whether anybody saw that the last completed phase did.
     pub(crate) observed: bool,
     /// Whether a thread of another block of the cluster arrived on it.
@@ -109,6 +111,7 @@ impl Objects {
             arrivals: 0,
             dropped: 0,
             last_noinc: None,
+            completed_noinc: None,
             observed: true,
             foreign: false,
             attached: Vec::new(),

@@ -504,16 +504,25 @@ impl<M: Monitor> Group<'_, M> {
         let from = at + u64::from(missing.trailing_zeros());
         let to = at + 64 - u64::from(missing.leading_zeros());
         let variable = self.variable(touch.region, at);
-        self.note(
-            warp,
-            touch.pc,
-            1 << lane,
-            Fault::Uninitialized {
-                space: touch.region.name(),
-                bytes: from..to,
+        let (space, bytes) = (touch.region.name(), from..to);
+        let copy = match touch.region {
+            Region::Shared { rank } => self.in_flight_into(warp, rank, &bytes),
+            _ => None,
+        };
+        let fault = match copy {
+            Some(copy) => Fault::InFlight {
+                space,
+                bytes,
+                variable,
+                copy,
+            },
+            None => Fault::Uninitialized {
+                space,
+                bytes,
                 variable,
             },
-        );
+        };
+        self.note(warp, touch.pc, 1 << lane, fault);
     }
 }
 

@@ -3,11 +3,14 @@
 //! A copy into shared memory completes on an mbarrier, one out of shared memory through the bulk groups of its thread.
 //! Each has two milestones, its source read and its destination written, which may be far apart.
 
+use std::ops::Range;
+
 use super::access::{Region, addresses};
 use super::group::{Group, Stop};
 use super::mbarrier::{At, place};
 use super::warp::Warp;
 use crate::event::{Copy, CopyId, CopyKind, Monitor, Pc, Window};
+use crate::finding::Party;
 use crate::lanes::lanes_of;
 use crate::launch::Landing;
 use crate::memory::lanes::copy;
@@ -22,6 +25,8 @@ const UNIT: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct Flight {
     id: CopyId,
+    /// The instruction.
+    pc: Pc,
     source: (Region, u64),
     destination: (Region, u64),
     bytes: u32,
@@ -153,6 +158,7 @@ impl<M: Monitor> Group<'_, M> {
                 lane,
                 Flight {
                     id: CopyId(0),
+                    pc,
                     source: (Region::Nowhere, 0),
                     destination,
                     bytes,
@@ -181,6 +187,7 @@ impl<M: Monitor> Group<'_, M> {
     ) {
         let flight = Flight {
             id: CopyId(0),
+            pc,
             source,
             destination,
             bytes,
@@ -266,6 +273,19 @@ impl<M: Monitor> Group<'_, M> {
             self.land_flight(flight);
         }
         true
+    }
+
+    /// Who issued a bulk copy in flight that writes some of these bytes of a block's shared memory.
+    pub(crate) fn flight_into(&self, rank: u16, bytes: &Range<u64>) -> Option<Party> {
+        let here = |flight: &&Flight| {
+            let (region, at) = flight.destination;
+            region == Region::Shared { rank }
+                && at < bytes.end
+                && bytes.start < at + u64::from(flight.bytes)
+        };
+        let flight = self.flights.iter().find(here)?;
+        let (rank, warp, lane) = flight.thread;
+        Some(self.party_of((rank, warp), flight.pc, 1 << lane))
     }
 
     /// Reads the source, if that has not happened.

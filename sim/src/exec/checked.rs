@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{Watch, run_watched};
-use crate::check::{BlockMonitor, BlockReport, Checker, Level, Policy, drop_consequences};
+use crate::check::{BlockMonitor, BlockReport, Checker, Level, Policy, merge};
 use crate::event::Silent;
 use crate::finding::{Finding, Severity};
 use crate::launch::{Launch, Options, Outcome};
@@ -77,10 +77,10 @@ pub fn run_with_policy(
         .retain_mut(|finding| weigh(finding, policy));
     let Checked { checker, reports } = watch;
     // The checker has weighed its own.
-    outcome
-        .findings
-        .extend(checker.findings(reports.into_inner().unwrap_or_default()));
-    drop_consequences(&mut outcome.findings);
+    outcome.findings = merge(
+        outcome.findings,
+        checker.findings(reports.into_inner().unwrap_or_default()),
+    );
     outcome
 }
 

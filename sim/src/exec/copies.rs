@@ -4,12 +4,14 @@
 //! destination when it lands; until then the destination keeps its old bytes.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::access::{Region, addresses};
 use super::group::{Group, Stop};
 use super::mbarrier::At;
 use super::warp::Warp;
 use crate::event::{CopyId, ElementCopies, Groups, Monitor, Pc};
+use crate::finding::Party;
 use crate::lanes::{LANES, lanes_of};
 use crate::launch::Landing;
 use crate::memory::lanes::{Extent, clear, copy, extent};
@@ -35,6 +37,8 @@ struct Arrivals {
 /// The `cp.async` of one instruction.
 #[derive(Clone, Debug)]
 struct Copies {
+    /// The instruction.
+    pc: Pc,
     /// Lanes still to land.
     mask: u32,
     bytes: u32,
@@ -92,6 +96,21 @@ impl CopyQueue {
         self.pending.is_empty()
     }
 
+    /// The instruction and the lane of a copy in flight that writes some of these bytes of its block's shared memory.
+    fn writer_of(&self, bytes: &Range<u64>) -> Option<(Pc, usize)> {
+        self.pending.iter().find_map(|pending| {
+            let Pending::Copies(copies) = pending else {
+                return None;
+            };
+            let here = |lane: &usize| {
+                let at = copies.destinations[*lane];
+                at < bytes.end && bytes.start < at + u64::from(copies.bytes)
+            };
+            let lane = lanes_of(copies.mask).find(here)?;
+            Some((copies.pc, lane))
+        })
+    }
+
     /// Drops what has landed from the front.
     fn trim(&mut self) {
         while self
@@ -121,6 +140,7 @@ impl<M: Monitor> Group<'_, M> {
             .spare
             .pop()
             .unwrap_or_else(|| Box::new(Copies::NONE));
+        copies.pc = pc;
         copies.mask = mask;
         copies.bytes = op.bytes;
         copies.destinations = addresses(&warp.registers, op.destination);
@@ -399,6 +419,28 @@ impl<M: Monitor> Group<'_, M> {
         warp.copies.trim();
     }
 
+    /// Who issued a copy in flight that writes some of these bytes of a block's shared memory; `running` is the warp that asks.
+    pub(crate) fn in_flight_into(
+        &self,
+        running: &Warp,
+        rank: u16,
+        bytes: &Range<u64>,
+    ) -> Option<Party> {
+        let own = (rank == self.rank)
+            .then(|| running.copies.writer_of(bytes))
+            .flatten()
+            .map(|(pc, lane)| self.party_of((rank, self.warp), pc, 1 << lane));
+        let others = || {
+            let warps = self.blocks[usize::from(rank)].warps.iter().enumerate();
+            warps
+                .filter_map(|(warp, state)| Some((warp, state.copies.writer_of(bytes)?)))
+                .map(|(warp, (pc, lane))| self.party_of((rank, warp as u32), pc, 1 << lane))
+                .next()
+        };
+        own.or_else(others)
+            .or_else(|| self.flight_into(rank, bytes))
+    }
+
     /// Reads the sources and writes the destinations of these lanes.
     fn land(&mut self, copies: &mut Copies, mask: u32) {
         copies.mask &= !mask;
@@ -427,6 +469,7 @@ impl<M: Monitor> Group<'_, M> {
 
 impl Copies {
     const NONE: Self = Self {
+        pc: 0,
         mask: 0,
         bytes: 0,
         sources: [0; LANES],

@@ -524,9 +524,14 @@ impl<'m, M: Monitor> Group<'m, M> {
 
     /// Who the lowest lane of a mask of the running warp is, at an instruction.
     pub(crate) fn party(&self, pc: Pc, mask: u32) -> Party {
+        self.party_of((self.rank, self.warp), pc, mask)
+    }
+
+    /// Who the lowest lane of a mask is, at an instruction of this warp of the block with this rank.
+    pub(crate) fn party_of(&self, (rank, warp): (u16, u32), pc: Pc, mask: u32) -> Party {
         let program = self.machine.program;
         let place = program.places[pc as usize];
-        let thread = u64::from(self.warp) * 32 + u64::from(mask.trailing_zeros().min(31));
+        let thread = u64::from(warp) * 32 + u64::from(mask.trailing_zeros().min(31));
         Party {
             what: program
                 .texts
@@ -536,7 +541,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             line: place.line,
             source: program.source(place),
             thread: self.machine.block.index(thread),
-            block: self.blocks[usize::from(self.rank)].index,
+            block: self.blocks[usize::from(rank)].index,
         }
     }
 
