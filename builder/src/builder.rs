@@ -59,7 +59,7 @@ impl fmt::Display for Progress<'_> {
     }
 }
 
-/// Is told what a build is doing. Targets build side by side, so it must be callable from any thread.
+/// Is told what a build is doing.
 type OnProgress = Box<dyn Fn(&Progress<'_>) + Send + Sync>;
 
 /// Names the folder to build in. Several workspaces may share one: `core` is then compiled once for all.
@@ -93,10 +93,12 @@ impl Builder {
     }
 
     /// What to build for, instead of `sm_80` and `sm_90`. PTX for `sm_80` also runs on everything later.
+    ///
+    /// The code is compiled once, for the lowest of them, and comes out under the header of each: rustc has no `cfg` by which a source could differ between architectures, and a driver chooses the machine instructions in any case.
     pub fn targets(mut self, targets: impl IntoIterator<Item = Target>) -> Self {
         self.targets.clear();
         for target in targets {
-            // Twice would be built side by side in one folder.
+            // Twice would be the same file twice.
             if !self.targets.contains(&target) {
                 self.targets.push(target);
             }

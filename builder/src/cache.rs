@@ -3,11 +3,12 @@
 use crate::BuildError;
 use crate::inputs::Inputs;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-/// What a target's last successful build was made from.
+/// What the last successful compilation was made from, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
     /// Hash of the compiler, its flags and the shim.
@@ -18,8 +19,8 @@ pub(crate) struct State {
     pub(crate) ask_cargo: bool,
     /// Hash of the compiler's own output.
     pub(crate) raw: u64,
-    /// What came of finishing; `None` until the checks have passed.
-    pub(crate) finished: Option<Finished>,
+    /// What came of finishing, by target and version; nothing for a target until its checks have passed.
+    pub(crate) finished: BTreeMap<String, Finished>,
 }
 
 /// PTX that has passed the checks.

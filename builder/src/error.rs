@@ -23,6 +23,9 @@ pub enum BuildError {
         /// What mends it.
         remedy: String,
     },
+    /// There is nothing to build for.
+    #[error("got no target, expected at least one; leave `targets` out for sm_80 and sm_90")]
+    NoTarget,
     /// A target's name is not known.
     #[error("target `{name}` has no asynchronous copies or is not known; known are {known}")]
     UnknownTarget {

@@ -1,9 +1,9 @@
-//! Writes into an entry what rustc cannot: launch bounds, and the alignment of parameters.
+//! Writes into the PTX what rustc cannot: an entry's launch bounds, the alignment of its parameters, and the header of each target that the code is for.
 //!
 //! The text is edited in place and not printed anew, so that everything else stays as the compiler wrote it.
 
 use crate::Target;
-use crate::checks::{Context, Failure};
+use crate::checks::{self, Context, Failure};
 use crate::declaration::{self, Bound, Declaration};
 use nstage_ptx::ParseErrors;
 use nstage_ptx::ast::{Function, Item, Module};
@@ -18,12 +18,17 @@ pub(crate) struct Output {
     pub(crate) failures: Vec<Failure>,
 }
 
-/// Finishes the compiler's output and checks the result.
-pub(crate) fn finish_and_check(raw: &str, target: Target) -> Result<Output, ParseErrors> {
+/// Finishes for `target` what the compiler wrote for `code`, and checks the result.
+pub(crate) fn finish_and_check(
+    raw: &str,
+    code: Target,
+    target: Target,
+) -> Result<Output, ParseErrors> {
     let module = nstage_ptx::parse(raw)?;
     let (declarations, _) = declaration::read(raw);
-    let mut failures = Vec::new();
+    let mut failures = checks::header(&module, code);
     let text = finish(raw, &module, &declarations, &mut failures);
+    let text = with_header(&text, target);
     let module = nstage_ptx::parse(&text)?;
     // Read again for the lines, which the inserted directives have moved.
     let (declarations, unreadable) = declaration::read(&text);
@@ -35,7 +40,7 @@ pub(crate) fn finish_and_check(raw: &str, target: Target) -> Result<Output, Pars
             "correct it where the kernel is declared",
         )
     }));
-    let context = Context::new(&module, &declarations, target);
+    let context = Context::new(&module, &declarations);
     failures.extend(context.check());
     let entries = context.entries().map(str::to_owned).collect();
     Ok(Output {
@@ -74,6 +79,33 @@ pub(crate) fn finish(
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// The text with the version and the architecture of `target` in its first `.version` and `.target`.
+fn with_header(text: &str, target: Target) -> String {
+    let version = format!("{}.{}", target.version().major, target.version().minor);
+    let text = with_word(text, ".version", &version);
+    with_word(&text, ".target", target.name())
+}
+
+/// The text with the first word behind `directive` replaced; what follows it on the line, such as `, debug`, stays.
+fn with_word(text: &str, directive: &str, word: &str) -> String {
+    let mut lines = text.split_inclusive('\n');
+    let mut done = String::with_capacity(text.len());
+    for line in lines.by_ref() {
+        let Some(rest) = line.trim_start().strip_prefix(directive) else {
+            done.push_str(line);
+            continue;
+        };
+        let end = rest
+            .trim_start()
+            .find(|end: char| end == ',' || end.is_whitespace());
+        let rest = &rest.trim_start()[end.unwrap_or(rest.trim_start().len())..];
+        done.extend([directive, " ", word, rest]);
+        break;
+    }
+    done.extend(lines);
+    done
 }
 
 /// The entry of this name that has a body.
@@ -229,6 +261,33 @@ mod tests {
         let b = ".visible .entry b(.param .align 8 .u64 .ptr .align 4 b_param_0, .param .align 64 .b8 b_param_1[128])\n\
                  .reqnctapercluster 2, 1, 1\n.maxnreg 64\n{ ret; }\n";
         assert!(text.contains(b), "{text}");
+    }
+
+    #[test]
+    fn one_code_gets_the_header_of_each_target() {
+        let raw = "//\n.version 7.0\n.target sm_80, debug\n.address_size 64\n.visible .entry a() { ret; } // .target sm_80\n";
+        let output = finish_and_check(raw, Target::SM_80, Target::SM_90A).expect("well formed");
+        assert!(output.failures.is_empty(), "{}", output.failures[0]);
+        assert_eq!(
+            output.text,
+            raw.replacen("7.0", "8.0", 1).replacen("sm_80", "sm_90a", 1)
+        );
+    }
+
+    #[test]
+    fn a_header_that_was_not_asked_for_is_a_fault() {
+        let raw = ".version 8.6\n.target sm_100\n.address_size 64\n.visible .entry a() { ret; }\n";
+        let output = finish_and_check(raw, Target::SM_80, Target::SM_90).expect("well formed");
+        let failures: Vec<String> = output.failures.iter().map(ToString::to_string).collect();
+        assert_eq!(failures.len(), 2, "{failures:?}");
+        assert!(
+            failures[0].contains("got 8.6, expected 7.0 at most"),
+            "{failures:?}"
+        );
+        assert!(
+            failures[1].contains("got sm_100, expected sm_80"),
+            "{failures:?}"
+        );
     }
 
     #[test]

@@ -66,16 +66,6 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds what another target of the same crate depends on.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.files.extend(other.files);
-        self.files.sort();
-        self.files.dedup();
-        self.variables.extend(other.variables);
-        self.variables.sort();
-        self.variables.dedup();
-    }
-
     /// Whether every input still is what it was.
     pub(crate) fn unchanged(&self) -> bool {
         self.files

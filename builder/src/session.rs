@@ -9,6 +9,7 @@ use crate::graph::{self, Package, Root};
 use crate::inputs::Inputs;
 use crate::shim::Shim;
 use crate::{BuildError, Refusal, Target, cargo, finish};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +25,7 @@ pub(crate) struct Session<'a> {
     work_dir: PathBuf,
 }
 
-/// What all targets share when something must be compiled.
+/// What is found out when something must be compiled.
 struct Plan {
     shim: Shim,
     packages: Vec<Package>,
@@ -52,44 +53,19 @@ impl<'a> Session<'a> {
 
     pub(crate) fn run(&self) -> Result<Built, BuildError> {
         let _lock = Lock::take(&self.work_dir, || self.builder.tell(&Progress::Waiting))?;
-        let targets = &self.builder.targets;
-        let mut states: Vec<Option<State>> = targets
-            .iter()
-            .map(|&target| self.unchanged(target))
-            .collect();
-        if states.iter().any(Option::is_none) {
-            let plan = self.plan()?;
-            let missing = targets
-                .iter()
-                .zip(&mut states)
-                .filter(|(_, state)| state.is_none());
-            std::thread::scope(|scope| {
-                let plan = &plan;
-                let threads: Vec<_> = missing
-                    .map(|(&target, state)| {
-                        (state, scope.spawn(move || self.compile(plan, target)))
-                    })
-                    .collect();
-                for (state, thread) in threads {
-                    *state = Some(
-                        thread
-                            .join()
-                            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
-                    );
-                }
-                Ok::<_, BuildError>(())
-            })?;
-        }
-        let mut inputs = Inputs::default();
+        let code = self.code_target()?;
+        let mut state = match self.unchanged(code) {
+            Some(state) => state,
+            None => self.compile(&self.plan()?, code)?,
+        };
         let mut ptx = Vec::new();
         let mut refusals = Vec::new();
-        for (&target, state) in targets.iter().zip(states.into_iter().flatten()) {
-            match self.finish(target, &state) {
+        for &target in &self.builder.targets {
+            match self.finish(code, target, &mut state) {
                 Ok(path) => ptx.push(BuiltPtx { target, path }),
                 Err(BuildError::Refused(refused)) => refusals.extend(refused),
                 Err(error) => return Err(error),
             }
-            inputs.merge(state.inputs);
         }
         if !refusals.is_empty() {
             return Err(BuildError::Refused(refusals));
@@ -98,8 +74,14 @@ impl<'a> Session<'a> {
             package: self.root.name.clone(),
             compiler: self.compiler.clone(),
             ptx,
-            inputs,
+            inputs: state.inputs,
         })
+    }
+
+    /// What the code is compiled for: the lowest of the targets. It runs on all of them, so one compilation serves them all.
+    fn code_target(&self) -> Result<Target, BuildError> {
+        let lowest = self.builder.targets.iter().min().copied();
+        lowest.ok_or(BuildError::NoTarget)
     }
 
     /// The last state of a target, if nothing that it was made from has changed.
@@ -209,7 +191,7 @@ impl<'a> Session<'a> {
             inputs,
             ask_cargo: plan.packages.iter().any(|package| package.build_script),
             raw: cache::hash_file(&raw)?,
-            finished: None,
+            finished: BTreeMap::new(),
         };
         state.store(&self.state_path(target))?;
         self.builder.tell(&Progress::Built {
@@ -241,17 +223,22 @@ impl<'a> Session<'a> {
         command
     }
 
-    /// Finishes and checks what the compiler wrote, unless that is done already.
-    fn finish(&self, target: Target, state: &State) -> Result<PathBuf, BuildError> {
+    /// Finishes for `target` what the compiler wrote for `code`, and checks it, unless that is done already.
+    fn finish(
+        &self,
+        code: Target,
+        target: Target,
+        state: &mut State,
+    ) -> Result<PathBuf, BuildError> {
         let path = self.dir.join(format!("{}.ptx", stem(target)));
         let key = cache::hash_of((env!("NSTAGE_BUILDER_SOURCE"), state.raw));
         let done = state
             .finished
-            .as_ref()
+            .get(&stem(target))
             .filter(|finished| finished.key == key && path.is_file());
         let (entries, mut failures) = match done {
             Some(finished) => (finished.entries.clone(), Vec::new()),
-            None => self.finish_anew(target, state, key, &path)?,
+            None => self.finish_anew(code, target, state, key, &path)?,
         };
         failures.extend(checks::missing(&entries, &self.builder.expected));
         if failures.is_empty() {
@@ -266,33 +253,34 @@ impl<'a> Session<'a> {
 
     fn finish_anew(
         &self,
+        code: Target,
         target: Target,
-        state: &State,
+        state: &mut State,
         key: u64,
         path: &Path,
     ) -> Result<(Vec<String>, Vec<Failure>), BuildError> {
-        let raw = self.raw_path(target);
+        let raw = self.raw_path(code);
         let text = std::fs::read_to_string(&raw).map_err(BuildError::io("read", &raw))?;
         let finish::Output {
             text,
             entries,
             failures,
-        } = finish::finish_and_check(&text, target).map_err(|errors| BuildError::Unreadable {
-            target,
-            path: raw,
-            errors,
+        } = finish::finish_and_check(&text, code, target).map_err(|errors| {
+            BuildError::Unreadable {
+                target,
+                path: raw,
+                errors,
+            }
         })?;
         // Also what is refused is written, so that the lines in the failures can be looked at.
         cache::write(path, &text)?;
-        let finished = failures.is_empty().then(|| Finished {
-            key,
-            entries: entries.clone(),
-        });
-        State {
-            finished,
-            ..state.clone()
+        if failures.is_empty() {
+            let entries = entries.clone();
+            state
+                .finished
+                .insert(stem(target), Finished { key, entries });
+            state.store(&self.state_path(code))?;
         }
-        .store(&self.state_path(target))?;
         Ok((entries, failures))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::BuildError;
 use nstage_ptx::ast::Version;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// An architecture with the PTX version asked of the compiler.
@@ -27,7 +28,7 @@ const fn arch(name: &'static str, major: u8, minor: u8) -> Arch {
     }
 }
 
-/// The architectures with asynchronous copies, and the lowest PTX version in which each exists.
+/// The architectures with asynchronous copies from old to new, and the lowest PTX version in which each exists.
 const ARCHS: &[Arch] = &[
     arch("sm_80", 7, 0),
     arch("sm_86", 7, 1),
@@ -123,6 +124,23 @@ impl Target {
     }
 }
 
+/// Later architectures come after earlier ones, and of one architecture the higher PTX version after the lower.
+impl Ord for Target {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |target: &Self| {
+            let row = ARCHS.iter().position(|arch| *arch == target.arch);
+            (row, target.version)
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Target {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -141,6 +159,21 @@ mod tests {
                 target
             );
         }
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_table() {
+        let named = |name| Target::named(name).expect("the table has it");
+        let raised = Target::SM_80.with_version(8, 6).expect("above 7.0");
+        let ordered = [
+            Target::SM_80,
+            raised,
+            Target::SM_90,
+            Target::SM_90A,
+            named("sm_100"),
+        ];
+        assert!(ordered.is_sorted(), "{ordered:?}");
+        assert_eq!(ordered.iter().min(), Some(&Target::SM_80));
     }
 
     #[test]

@@ -8,14 +8,14 @@ mod control;
 mod entries;
 mod externs;
 mod generic_shared;
+mod header;
 mod local;
 mod ssa;
 mod taint;
-mod version;
 
 pub(crate) use entries::missing;
+pub(crate) use header::header;
 
-use crate::Target;
 use crate::declaration::Declaration;
 use nstage_ptx::ast::{Function, Item, Module, Operand};
 use nstage_ptx::body::Body;
@@ -86,7 +86,6 @@ impl fmt::Display for Failure {
 pub(crate) struct Context<'a> {
     pub(crate) module: &'a Module,
     pub(crate) declarations: &'a [Declaration],
-    pub(crate) target: Target,
     /// Functions with a body, by their place in this list.
     pub(crate) functions: Vec<Code<'a>>,
     by_name: HashMap<&'a str, usize>,
@@ -100,11 +99,10 @@ pub(crate) struct Code<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(module: &'a Module, declarations: &'a [Declaration], target: Target) -> Self {
+    pub(crate) fn new(module: &'a Module, declarations: &'a [Declaration]) -> Self {
         let mut context = Self {
             module,
             declarations,
-            target,
             functions: Vec::new(),
             by_name: HashMap::new(),
             files: HashMap::new(),
@@ -142,7 +140,6 @@ impl<'a> Context<'a> {
     /// All rules over one module.
     pub(crate) fn check(&self) -> Vec<Failure> {
         let rules = [
-            version::check,
             entries::check,
             externs::check,
             local::check,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Everything that a build does with the compiler's output.
 fn complaints(path: &Path) -> String {
     let text = std::fs::read_to_string(path).expect("read");
-    let output = finish::finish_and_check(&text, Target::SM_80);
+    let output = finish::finish_and_check(&text, Target::SM_80, Target::SM_80);
     let output = output.unwrap_or_else(|errors| panic!("{}: {errors}", path.display()));
     output
         .failures

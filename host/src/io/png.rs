@@ -1,39 +1,53 @@
 //! PNG images: 0 to the largest sample in the file, 0 to 1 inside.
 
-use std::io::{Cursor, Seek, Write};
+use std::io::{BufReader, Write};
 use std::path::Path;
 
-use image::{ColorType, DynamicImage, ImageFormat, ImageReader};
+use png::{BitDepth, ColorType, Decoder, Encoder, OutputInfo, Transformations};
 
 use super::{Array, InputError, Loaded, open};
 
-/// Reads an 8- or 16-bit image; colour is reduced to luma and transparency dropped, each with a notice.
+/// The most bytes that a decoded image may take. A file of a few bytes can claim any size.
+const LARGEST: usize = 1 << 30;
+
+/// Reads an image of any PNG kind; colour is reduced to luma and transparency dropped, each with a notice.
 pub fn read(path: &Path) -> Result<Loaded, InputError> {
-    let refuse = |error: &dyn std::error::Error| InputError::Png {
+    let refuse = |reason: String| InputError::Png {
         path: path.into(),
-        reason: error.to_string().replace('\n', " "),
+        reason: reason.replace('\n', " "),
     };
-    open(path)?;
-    let reader = ImageReader::open(path)
-        .map_err(|error| refuse(&error))
-        .map(|mut reader| {
-            reader.set_format(ImageFormat::Png);
-            reader
-        })?;
-    let image = reader.decode().map_err(|error| refuse(&error))?;
+    let (file, _) = open(path)?;
+    let mut decoder = Decoder::new(BufReader::new(file));
+    // Palettes become colours and samples of fewer than 8 bits become 8.
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder
+        .read_info()
+        .map_err(|error| refuse(error.to_string()))?;
+    let bytes = reader
+        .output_buffer_size()
+        .filter(|&bytes| bytes <= LARGEST);
+    let Some(bytes) = bytes else {
+        let (width, height) = reader.info().size();
+        return Err(refuse(format!(
+            "{width} x {height} pixels take more than {LARGEST} bytes; cut it into smaller images"
+        )));
+    };
+    let mut samples = vec![0; bytes];
+    let info = reader
+        .next_frame(&mut samples)
+        .map_err(|error| refuse(error.to_string()))?;
     let mut notices = Vec::new();
-    let color = image.color();
-    if color.has_color() {
+    if matches!(info.color_type, ColorType::Rgb | ColorType::Rgba) {
         notices.push(format!(
             "{}: colour converted to luma (0.2126 R + 0.7152 G + 0.0722 B)",
             path.display()
         ));
     }
-    if color.has_alpha() {
+    if matches!(info.color_type, ColorType::GrayscaleAlpha | ColorType::Rgba) {
         notices.push(format!("{}: transparency dropped", path.display()));
     }
-    let shape = vec![image.height() as usize, image.width() as usize];
-    let (values, bits) = luma(&image);
+    let shape = vec![info.height as usize, info.width as usize];
+    let (values, bits) = luma(&samples[..info.buffer_size()], &info);
     Ok(Loaded {
         array: Array {
             shape,
@@ -45,33 +59,26 @@ pub fn read(path: &Path) -> Result<Loaded, InputError> {
 }
 
 /// Luma from 0 to 1 by Rec. 709's weights, and the bits that a sample had.
-fn luma(image: &DynamicImage) -> (Vec<f32>, u8) {
-    let weigh = |r: f64, g: f64, b: f64| 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    match image.color() {
-        ColorType::L8 | ColorType::La8 => {
-            let grey = image.to_luma8();
-            (grey.iter().map(|&v| f32::from(v) / 255.0).collect(), 8)
-        }
-        ColorType::L16 | ColorType::La16 => {
-            let grey = image.to_luma16();
-            (grey.iter().map(|&v| f32::from(v) / 65_535.0).collect(), 16)
-        }
-        ColorType::Rgb16 | ColorType::Rgba16 => {
-            let pixels = image.to_rgb16();
-            let values = pixels.pixels().map(|p| {
-                let [r, g, b] = p.0.map(f64::from);
-                (weigh(r, g, b) / 65_535.0) as f32
-            });
-            (values.collect(), 16)
-        }
-        _ => {
-            let pixels = image.to_rgb8();
-            let values = pixels.pixels().map(|p| {
-                let [r, g, b] = p.0.map(f64::from);
-                (weigh(r, g, b) / 255.0) as f32
-            });
-            (values.collect(), 8)
-        }
+fn luma(bytes: &[u8], info: &OutputInfo) -> (Vec<f32>, u8) {
+    let channels = info.color_type.samples();
+    let weigh = |pixel: &[f64]| match *pixel {
+        [r, g, b, ..] => 0.2126 * r + 0.7152 * g + 0.0722 * b,
+        [grey, ..] => grey,
+        [] => 0.0,
+    };
+    let scaled = |samples: Vec<f64>, most: f64| -> Vec<f32> {
+        samples
+            .chunks_exact(channels)
+            .map(|pixel| (weigh(pixel) / most) as f32)
+            .collect()
+    };
+    if info.bit_depth == BitDepth::Sixteen {
+        let samples = bytes.as_chunks::<2>().0.iter();
+        let samples = samples.map(|&pair| f64::from(u16::from_be_bytes(pair)));
+        (scaled(samples.collect(), 65_535.0), 16)
+    } else {
+        let samples = bytes.iter().map(|&sample| f64::from(sample));
+        (scaled(samples.collect(), 255.0), 8)
     }
 }
 
@@ -86,22 +93,28 @@ pub fn write(array: &Array, sink: &mut dyn Write) -> std::io::Result<()> {
     let (Ok(width), Ok(height)) = (u32::try_from(width), u32::try_from(height)) else {
         return Err(std::io::Error::other("the image is too large for PNG"));
     };
-    let image = if array.image_bits == Some(16) {
+    let mut encoder = Encoder::new(sink, width, height);
+    encoder.set_color(ColorType::Grayscale);
+    let samples: Vec<u8> = if array.image_bits == Some(16) {
+        encoder.set_depth(BitDepth::Sixteen);
         let samples = array.values.iter().map(|&v| sample(v, 65_535.0) as u16);
-        image::ImageBuffer::from_raw(width, height, samples.collect())
-            .map(DynamicImage::ImageLuma16)
+        samples.flat_map(u16::to_be_bytes).collect()
     } else {
+        encoder.set_depth(BitDepth::Eight);
         let samples = array.values.iter().map(|&v| sample(v, 255.0) as u8);
-        image::ImageBuffer::from_raw(width, height, samples.collect()).map(DynamicImage::ImageLuma8)
+        samples.collect()
     };
-    let image = image.ok_or_else(|| std::io::Error::other("fewer elements than pixels"))?;
-    // The encoder wants to seek; a pipe cannot.
-    let mut encoded = Cursor::new(Vec::new());
-    image
-        .write_to(&mut encoded, ImageFormat::Png)
-        .map_err(std::io::Error::other)?;
-    encoded.rewind()?;
-    sink.write_all(encoded.get_ref())
+    let mut writer = encoder.write_header().map_err(into_io)?;
+    writer.write_image_data(&samples).map_err(into_io)?;
+    writer.finish().map_err(into_io)
+}
+
+/// What the system said stays what it was: a closed pipe must be told from a full disk.
+fn into_io(error: png::EncodingError) -> std::io::Error {
+    match error {
+        png::EncodingError::IoError(error) => error,
+        other => std::io::Error::other(other),
+    }
 }
 
 /// The nearest sample of `value` in 0..1. A cast from a float saturates and turns NaN into 0.
@@ -111,8 +124,11 @@ fn sample(value: f32, most: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use image::{DynamicImage, ImageFormat};
+
     use super::*;
 
+    /// Written by another library than the one that reads it.
     fn round_trip(image: DynamicImage) -> Loaded {
         let file = tempfile::NamedTempFile::new().unwrap();
         image
@@ -147,6 +163,62 @@ mod tests {
             assert!((got - expected).abs() < 1e-6, "{got} for {expected}");
         }
         assert_eq!(loaded.notices.len(), 2);
+    }
+
+    #[test]
+    fn sixteen_bits_of_colour_keep_their_precision() {
+        let samples = vec![65_535_u16, 0, 257, 0, 65_535, 0];
+        let image = image::ImageBuffer::from_raw(2, 1, samples).unwrap();
+        let loaded = round_trip(DynamicImage::ImageRgb16(image));
+        let expected = [0.2126 + 0.0722 * 257.0 / 65_535.0, 0.7152];
+        for (got, expected) in loaded.array.values.iter().zip(expected) {
+            assert!(
+                (f64::from(*got) - expected).abs() < 1e-7,
+                "{got} for {expected}"
+            );
+        }
+        assert_eq!(loaded.array.image_bits, Some(16));
+    }
+
+    #[test]
+    fn what_is_written_is_read_by_another_library() {
+        for (bits, values) in [
+            (8, [0.2, 1.0, 0.0, 0.6, f32::NAN, -1.0]),
+            (16, [0.2, 1.0, 0.0, 0.6, f32::NAN, -1.0]),
+        ] {
+            let array = Array {
+                shape: vec![2, 3],
+                values: values.to_vec(),
+                image_bits: Some(bits),
+            };
+            let mut encoded = Vec::new();
+            write(&array, &mut encoded).unwrap();
+            let image = image::load_from_memory_with_format(&encoded, ImageFormat::Png).unwrap();
+            let expected: [f64; 6] = [0.2, 1.0, 0.0, 0.6, 0.0, 0.0];
+            let (most, got): (f64, Vec<f64>) = match image {
+                DynamicImage::ImageLuma8(image) => {
+                    (255.0, image.iter().map(|&v| f64::from(v)).collect())
+                }
+                DynamicImage::ImageLuma16(image) => {
+                    (65_535.0, image.iter().map(|&v| f64::from(v)).collect())
+                }
+                other => panic!("{:?}", other.color()),
+            };
+            assert_eq!(got, expected.map(|v| v * most), "{bits} bits");
+        }
+    }
+
+    #[test]
+    fn a_claimed_size_is_not_allocated() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let header = Encoder::new(file.reopen().unwrap(), 60_000, 60_000).write_header();
+        let begun = header.unwrap().write_chunk(png::chunk::IDAT, &[0; 16]);
+        begun.unwrap();
+        let message = read(file.path()).unwrap_err().to_string();
+        assert!(
+            message.contains("60000 x 60000 pixels take more"),
+            "{message}"
+        );
     }
 
     #[test]

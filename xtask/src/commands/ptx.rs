@@ -4,6 +4,7 @@ use crate::commands::setup;
 use crate::{golden, workspace};
 use anyhow::Result;
 use clap::Args;
+use nstage_builder::compiler::Compiler;
 use nstage_builder::{Builder, Built, Progress, Target};
 use std::time::Instant;
 
@@ -50,7 +51,11 @@ impl Ptx {
 
 /// Builds the kernels for `sm_80`, `sm_90` and the targets given.
 pub(crate) fn build(extra: &[Target]) -> Result<Built> {
-    let compiler = setup::device_compiler()?;
+    build_with(setup::device_compiler()?, extra)
+}
+
+/// As [`build`], with a compiler already found.
+pub(crate) fn build_with(compiler: Compiler, extra: &[Target]) -> Result<Built> {
     let targets = [Target::SM_80, Target::SM_90].iter().chain(extra).copied();
     let variants = nstage_kernels::CATALOGUE
         .iter()

@@ -1,10 +1,11 @@
 //! `run`: builds everything and runs `nstage run`.
 
-use crate::commands::ptx;
+use crate::commands::{ptx, setup};
 use crate::process;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::ffi::OsString;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -26,15 +27,22 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self) -> Result<()> {
-        ptx::build(&[])?;
-        let program = build_program(&[])?;
+        // The compiler must be there before the program's build script looks for it.
+        let compiler = setup::device_compiler()?;
+        // Side by side, since the PTX comes from one long compilation on one core; the build script then finds it done, or waits for it.
+        let program = std::thread::scope(|scope| {
+            let ptx = scope.spawn(|| ptx::build_with(compiler, &[]));
+            let program = build_program(&[]);
+            ptx.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            program
+        })?;
         let mut command = Command::new(&program);
         command.arg("run").args(self.arguments);
         replace_process(command)
     }
 }
 
-/// Builds `nstage` in release form and gives its path. The PTX must have been built, which leaves nothing for its build script to wait for.
+/// Builds `nstage` in release form and gives its path.
 pub(crate) fn build_program(rustc_arguments: &[&str]) -> Result<PathBuf> {
     let arguments = [
         "rustc",
