@@ -272,14 +272,31 @@ pub enum Verdict {
     Incomplete,
 }
 
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Self; 4] = [Self::Clean, Self::Hazard, Self::Trap, Self::Incomplete];
+
+    /// The word, `clean`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Clean => "clean",
             Self::Hazard => "hazard",
             Self::Trap => "trap",
             Self::Incomplete => "incomplete",
-        })
+        }
+    }
+
+    /// The verdict of this word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.name() == name)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod check;
 pub mod event;
 mod exec;
+mod expect;
 pub mod finding;
 mod lanes;
 pub mod launch;
@@ -18,6 +19,7 @@ mod report;
 mod scalar;
 
 pub use exec::{Watch, run, run_watched, run_with_policy};
+pub use expect::Expectation;
 pub use finding::{Class, Finding, Party, Severity, Verdict};
 pub use launch::{Dim3, Incomplete, Landing, Launch, LaunchError, Options, Outcome, Trap};
 pub use memory::{DevicePointer, Fill, GlobalMemory, MemoryError};

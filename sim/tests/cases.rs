@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use nstage_sim::check::Policy;
 use nstage_sim::{
-    Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program, Severity, run_with_policy,
+    Dim3, Expectation, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program,
+    run_with_policy,
 };
 
 const LANDINGS: [Landing; 4] = [
@@ -20,7 +21,6 @@ struct Head {
     launch: Launch,
     policy: Policy,
     memory: GlobalMemory,
-    expected: String,
 }
 
 /// The flags of a `// nstage:` line; quotes keep blanks together.
@@ -78,12 +78,9 @@ fn head(text: &str) -> Head {
         launch: Launch::new(1, 1),
         policy: Policy::default(),
         memory: GlobalMemory::new(),
-        expected: String::new(),
     };
     for line in text.lines() {
-        if let Some(expected) = line.strip_prefix("// nstage-expect: ") {
-            head.expected = expected.to_owned();
-        } else if let Some(flags) = line.strip_prefix("// nstage: ") {
+        if let Some(flags) = line.strip_prefix("// nstage: ") {
             for pair in words(flags).chunks(2) {
                 let [flag, value] = pair else {
                     panic!("a flag without a value in `{line}`");
@@ -111,7 +108,7 @@ fn head(text: &str) -> Head {
     head
 }
 
-fn run_case(text: &str, landing: Landing) -> (String, Outcome) {
+fn run_case(text: &str, landing: Landing) -> Outcome {
     let module = nstage_ptx::parse(text).unwrap_or_else(|errors| panic!("{errors}"));
     let entry = module.entries().next().expect("an entry").name.clone();
     let program = Program::compile(&module, &entry).unwrap_or_else(|error| panic!("{error}"));
@@ -121,35 +118,13 @@ fn run_case(text: &str, landing: Landing) -> (String, Outcome) {
         max_steps: Some(1 << 20),
         ..Options::default()
     };
-    let outcome = run_with_policy(
+    run_with_policy(
         &program,
         &mut head.memory,
         &head.launch,
         &options,
         &head.policy,
-    );
-    (head.expected, outcome)
-}
-
-/// The names of the errors, in order.
-fn errors(outcome: &Outcome) -> Vec<&'static str> {
-    outcome
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error)
-        .map(|finding| finding.class.name())
-        .collect()
-}
-
-fn is_expected(expected: &str, outcome: &Outcome) -> bool {
-    let verdict = outcome.verdict().to_string();
-    match expected.split_once(' ') {
-        None => verdict == expected,
-        Some((word, names)) => {
-            let found = errors(outcome);
-            verdict == word && names.split('|').any(|name| found.contains(&name))
-        }
-    }
+    )
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -170,9 +145,12 @@ fn every_case_has_the_outcome_it_names() {
     let mut passed = 0;
     for path in files("fail").into_iter().chain(files("pass")) {
         let text = fs::read_to_string(&path).expect("a text");
+        let expected = Expectation::of_text(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            .unwrap_or_else(|| panic!("{} expects nothing", path.display()));
         for landing in LANDINGS {
-            let (expected, outcome) = run_case(&text, landing);
-            if is_expected(&expected, &outcome) {
+            let outcome = run_case(&text, landing);
+            if expected.is_met_by(&outcome) {
                 passed += 1;
                 continue;
             }

@@ -34,6 +34,7 @@ enum Task {
     Setup(commands::setup::Setup),
     Ptx(commands::ptx::Ptx),
     Tidy(commands::tidy::Tidy),
+    CheckCases(commands::check_cases::CheckCases),
     Dist(commands::dist::Dist),
 }
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Task::Setup(task) => task.run(),
         Task::Ptx(task) => task.run(),
         Task::Tidy(task) => task.run(),
+        Task::CheckCases(task) => task.run(),
         Task::Dist(task) => task.run(),
     };
     match result {

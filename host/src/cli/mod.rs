@@ -72,7 +72,7 @@ fn explain(error: &clap::Error) -> Result<(), Failure> {
 }
 
 /// The error and its hints, without `Usage:` and what follows it.
-fn one_line(rendered: &str) -> String {
+pub(crate) fn one_line(rendered: &str) -> String {
     let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
     let lines = text.lines().map(str::trim);
     let said: Vec<&str> = lines

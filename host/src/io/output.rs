@@ -15,6 +15,8 @@ pub enum Format {
     Npy,
     /// A grey image.
     Png,
+    /// Whatever its writer writes; only asked for by [`Output::claim_text`].
+    Text,
 }
 
 impl Format {
@@ -71,7 +73,15 @@ enum Sink {
 impl Output {
     /// Claims `path` before the work starts, so that a typing error costs no run.
     pub fn claim(path: &Path) -> Result<Self, OutputError> {
-        let format = Format::of(path)?;
+        Self::claim_as(path, Format::of(path)?)
+    }
+
+    /// Claims `path` for a text, whatever its name.
+    pub fn claim_text(path: &Path) -> Result<Self, OutputError> {
+        Self::claim_as(path, Format::Text)
+    }
+
+    fn claim_as(path: &Path, format: Format) -> Result<Self, OutputError> {
         let unwritable = |source| OutputError::Unwritable {
             path: path.into(),
             source,
@@ -124,6 +134,7 @@ impl Output {
         self.write_with(|sink| match format {
             Format::Npy => npy::write(&array.shape, &array.values, sink),
             Format::Png => png::write(array, sink),
+            Format::Text => Err(std::io::ErrorKind::Unsupported.into()),
         })
     }
 

@@ -107,7 +107,7 @@ fn a_report_names_the_place_and_annotates_it() {
     let file = file(PLUS_ONE);
     let ran = file.check(&["--block", "128"]).ends(1);
     assert!(
-        ran.out.contains("error[H26 out-of-bounds]: "),
+        ran.out.contains("error[H26 out-of-bounds, certain]: "),
         "{}",
         ran.out
     );
@@ -115,10 +115,19 @@ fn a_report_names_the_place_and_annotates_it() {
     assert!(ran.out.contains("  = help: "), "{}", ran.out);
     let annotated = file.check(&["--block", "128", "--annotate"]).ends(1).out;
     assert!(
-        annotated.contains("ld.global.u32 %r2, [%rd5];\n// ^ error[H26] (1) "),
+        annotated.contains("ld.global.u32 %r2, [%rd5];\n// ^ finding 1 of 1, (1): "),
         "{annotated}"
     );
     assert!(nstage_ptx::parse(&annotated).is_ok());
+    // An output leaves the report on standard output; a file alone is the input, wherever it stands.
+    let out = file.folder.path().join("annotated.ptx");
+    let out = out.to_str().unwrap();
+    let told = file.check(&["--block", "128", "--annotate", out]).ends(1);
+    assert!(told.out.contains("error[H26 out-of-bounds, certain]: "));
+    let written = std::fs::read_to_string(out).unwrap();
+    assert_eq!(written, annotated);
+    let again = nstage(&["check", "--block", "128", "--annotate", out]).ends(1);
+    assert!(again.out.contains("// ^ finding 1 of 1, (1): "));
 }
 
 #[test]
@@ -133,7 +142,7 @@ fn advisories_fail_only_a_strict_check() {
     let file = file(&text);
     let ran = file.check(&[]).ends(0);
     assert!(
-        ran.out.contains("advisory[outstanding-at-exit]: "),
+        ran.out.contains("advisory[outstanding-at-exit, certain]: "),
         "{}",
         ran.out
     );
@@ -244,6 +253,21 @@ fn mistakes_are_one_line() {
         (&clean, &["--dump", "0=/none/y.npy"], "cannot be written"),
         (
             &clean,
+            &["--annotate", "/none/y.ptx"],
+            "/none/y.ptx: cannot be written",
+        ),
+        (
+            &clean,
+            &["--annotate", clean.path.to_str().unwrap()],
+            "is the PTX itself; name another file",
+        ),
+        (
+            &clean,
+            &["--annotate", "--format", "json"],
+            "prints PTX, not JSON",
+        ),
+        (
+            &clean,
             &["--policy", "nonsense=error"],
             "`nonsense` is no policy",
         ),
@@ -267,6 +291,8 @@ fn mistakes_are_one_line() {
             ran.err
         );
     }
+    let ran = nstage(&["check", "--annotate"]).ends(2);
+    assert!(ran.err.contains("no file to check"), "{}", ran.err);
     for (path, expected) in [("/none.ptx", "cannot be read"), ("/", "cannot be read")] {
         let ran = nstage(&["check", path]).ends(2);
         assert!(ran.err.contains(expected), "{}", ran.err);

@@ -1,5 +1,6 @@
 //! `ci`: all of CI.
 
+use crate::commands::check_cases::CheckCases;
 use crate::commands::test::Test;
 use crate::process::{cargo, run_reported};
 use crate::steps::Steps;
@@ -7,7 +8,7 @@ use crate::{examples, tidy};
 use anyhow::Result;
 use clap::Args;
 
-/// Format, clippy, rustdoc, tidy and all tests; a warning is an error and nothing may be missing.
+/// Format, clippy, rustdoc, tidy, the case collection and all tests; a warning is an error and nothing may be missing.
 #[derive(Args)]
 #[command(after_help = "Example: cargo xtask ci")]
 pub(crate) struct Ci {}
@@ -39,6 +40,7 @@ impl Ci {
                 cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
             )
         });
+        steps.step("check-cases", CheckCases::all);
         Test::strict().steps(&mut steps);
         steps.finish()
     }

@@ -1,5 +1,6 @@
 //! The tasks, one file each.
 
+pub(crate) mod check_cases;
 pub(crate) mod ci;
 pub(crate) mod dist;
 pub(crate) mod ptx;

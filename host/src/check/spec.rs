@@ -14,7 +14,7 @@ use crate::io::npy::Number;
 
 /// One argument.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Spec {
+pub(crate) enum Spec {
     /// A number by value.
     Scalar(Type, Number),
     /// A buffer, its address passed.
@@ -29,20 +29,20 @@ pub(super) enum Spec {
 
 /// Memory to allocate and fill.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct BufferSpec {
+pub(crate) struct BufferSpec {
     /// Element type.
-    pub(super) ty: Type,
+    pub(crate) ty: Type,
     /// Elements.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// Bytes between the allocation's start and the first element.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// What it holds.
-    pub(super) fill: Fill,
+    pub(crate) fill: Fill,
 }
 
 /// What a buffer holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fill {
+pub(crate) enum Fill {
     /// Zeros.
     Zero,
     /// Nothing yet.

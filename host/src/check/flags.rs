@@ -12,7 +12,7 @@ use super::spec::Spec;
 
 /// An extent: `X`, `X,Y` or `X,Y,Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent(pub(super) Dim3);
+pub(crate) struct Extent(pub(crate) Dim3);
 
 impl FromStr for Extent {
     type Err = String;
@@ -36,7 +36,7 @@ impl FromStr for Extent {
 
 /// `--landing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Landings {
+pub(crate) enum Landings {
     /// One way.
     One(Landing),
     /// Late, early and at random, one run each.
@@ -45,7 +45,7 @@ pub(super) enum Landings {
 
 impl Landings {
     /// The runs to make.
-    pub(super) fn each(self) -> Vec<Landing> {
+    pub(crate) fn each(self) -> Vec<Landing> {
         match self {
             Self::One(landing) => vec![landing],
             Self::All => vec![Landing::Late, Landing::Early, Landing::Random(1)],
@@ -74,9 +74,9 @@ impl FromStr for Landings {
 
 /// `--policy NAME=LEVEL`; the names are the checker's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PolicyFlag {
-    pub(super) name: String,
-    pub(super) level: String,
+pub(crate) struct PolicyFlag {
+    pub(crate) name: String,
+    pub(crate) level: String,
 }
 
 impl FromStr for PolicyFlag {
@@ -95,11 +95,11 @@ impl FromStr for PolicyFlag {
 
 /// `--dump INDEX=FILE.npy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Dump {
+pub(crate) struct Dump {
     /// The argument whose buffer is written.
-    pub(super) argument: usize,
+    pub(crate) argument: usize,
     /// Where to.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl FromStr for Dump {
@@ -118,37 +118,37 @@ impl FromStr for Dump {
 
 /// A launch and how it is judged.
 #[derive(Args, Clone, Debug, Default)]
-pub(super) struct Flags {
+pub(crate) struct Flags {
     /// The entry to run; needed where the file has several.
     #[arg(long, value_name = "NAME")]
-    pub(super) entry: Option<String>,
+    pub(crate) entry: Option<String>,
     /// Blocks of the grid.
     #[arg(long, value_name = "X[,Y[,Z]]")]
-    pub(super) grid: Option<Extent>,
+    pub(crate) grid: Option<Extent>,
     /// Threads of a block.
     #[arg(long, value_name = "X[,Y[,Z]]")]
-    pub(super) block: Option<Extent>,
+    pub(crate) block: Option<Extent>,
     /// Blocks of a cluster.
     #[arg(long, value_name = "X[,Y[,Z]]")]
-    pub(super) cluster: Option<Extent>,
+    pub(crate) cluster: Option<Extent>,
     /// Bytes of dynamic shared memory.
     #[arg(long, value_name = "BYTES")]
-    pub(super) dynamic_shared: Option<u32>,
+    pub(crate) dynamic_shared: Option<u32>,
     /// An argument, in parameter order: u32=7, f32[64]=ramp, f32[64]+4=random:1, @0, slice:f32[64]=zero, bytes[8]=HEX.
     #[arg(long = "arg", value_name = "SPEC")]
-    pub(super) args: Vec<Spec>,
+    pub(crate) args: Vec<Spec>,
     /// When asynchronous copies land: late (the default), random:SEED, early, or all of them in turn.
     #[arg(long, value_name = "WHEN")]
-    pub(super) landing: Option<Landings>,
+    pub(crate) landing: Option<Landings>,
     /// Warp instructions after which the run is given up.
     #[arg(long, value_name = "N")]
-    pub(super) max_steps: Option<u64>,
+    pub(crate) max_steps: Option<u64>,
     /// How much a class of findings or a disputed rule weighs: NAME=error, NAME=advisory or NAME=off.
     #[arg(long = "policy", value_name = "NAME=LEVEL")]
-    pub(super) policies: Vec<PolicyFlag>,
+    pub(crate) policies: Vec<PolicyFlag>,
     /// Let advisories fail the check too.
     #[arg(long)]
-    pub(super) strict: bool,
+    pub(crate) strict: bool,
 }
 
 /// The flags alone, for a file's comments.
@@ -161,7 +161,7 @@ struct InFile {
 
 impl Flags {
     /// The flags in a file's comments.
-    pub(super) fn in_file(text: &str) -> Result<Self, String> {
+    pub(crate) fn in_file(text: &str) -> Result<Self, String> {
         let words = header::flags(text)?;
         match InFile::try_parse_from(words) {
             Ok(parsed) => Ok(parsed.flags),
@@ -170,7 +170,7 @@ impl Flags {
     }
 
     /// The weights of findings that the flags ask for.
-    pub(super) fn policy(&self) -> Result<Policy, String> {
+    pub(crate) fn policy(&self) -> Result<Policy, String> {
         let mut policy = Policy::default();
         for PolicyFlag { name, level } in &self.policies {
             policy
@@ -181,7 +181,7 @@ impl Flags {
     }
 
     /// These flags, and where one is not given the file's. Lists count as given when they are not empty.
-    pub(super) fn or(self, file: Self) -> Self {
+    pub(crate) fn or(self, file: Self) -> Self {
         let list = |mine: Vec<_>, file| if mine.is_empty() { file } else { mine };
         let policies = |mine: Vec<_>, file| if mine.is_empty() { file } else { mine };
         Self {

@@ -1,8 +1,9 @@
 //! Arguments in memory: buffers allocated and filled, parameters as the bytes that a launch passes.
 
+use std::ops::Range;
 use std::path::Path;
 
-use nstage_sim::{DevicePointer, Fill as Start, GlobalMemory};
+use nstage_sim::{DevicePointer, Fill as Start, Finding, GlobalMemory};
 use rayon::prelude::*;
 
 use super::number::Type;
@@ -14,26 +15,73 @@ const CHUNK: u64 = 1 << 16;
 
 /// A buffer in the simulator's memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     /// The first element.
-    pub(super) address: DevicePointer,
+    pub(crate) address: DevicePointer,
     /// Element type.
-    pub(super) ty: Type,
+    pub(crate) ty: Type,
     /// Elements.
-    pub(super) count: u64,
+    pub(crate) count: u64,
 }
 
 /// Arguments ready for a launch.
 #[derive(Debug, Default)]
-pub(super) struct Placed {
+pub(crate) struct Placed {
     /// One blob a parameter.
-    pub(super) params: Vec<Vec<u8>>,
+    pub(crate) params: Vec<Vec<u8>>,
     /// The buffer that an argument passes, if it is one.
-    pub(super) buffers: Vec<Option<Buffer>>,
+    pub(crate) buffers: Vec<Option<Buffer>>,
+}
+
+/// How far past its end bytes are still told by a buffer.
+const NEAR: u64 = 4096;
+
+impl Placed {
+    /// Which argument's buffer a finding's bytes of global memory are in, or just behind: an address alone says nothing to whoever wrote `--arg`.
+    pub(super) fn argument_note(&self, finding: &Finding) -> Option<String> {
+        if finding.space != "global" {
+            return None;
+        }
+        let Range { start, end } = finding.bytes;
+        let buffers = || {
+            let all = self.buffers.iter().enumerate();
+            all.filter_map(|(index, buffer)| {
+                let buffer = (*buffer)?;
+                let from = buffer.address.0;
+                Some((
+                    index,
+                    buffer,
+                    from,
+                    from + buffer.count * buffer.ty.bytes() as u64,
+                ))
+            })
+        };
+        let name = |index: usize, buffer: Buffer| {
+            format!("argument {index}, {}[{}]", buffer.ty, buffer.count)
+        };
+        if let Some((index, buffer, from, _)) =
+            buffers().find(|&(.., from, to)| from <= start && start < to)
+        {
+            return Some(format!(
+                "these are bytes [{}..{}) of {}",
+                start - from,
+                end - from,
+                name(index, buffer)
+            ));
+        }
+        let (index, buffer, _, to) = buffers()
+            .filter(|&(.., to)| to <= start && start - to < NEAR)
+            .max_by_key(|&(.., to)| to)?;
+        Some(format!(
+            "these bytes start {} past the end of {}",
+            start - to,
+            name(index, buffer)
+        ))
+    }
 }
 
 /// Allocates and fills what the arguments need. The error starts with the argument's number.
-pub(super) fn place(specs: &[Spec], memory: &mut GlobalMemory) -> Result<Placed, String> {
+pub(crate) fn place(specs: &[Spec], memory: &mut GlobalMemory) -> Result<Placed, String> {
     let mut placed = Placed::default();
     for (index, spec) in specs.iter().enumerate() {
         let (param, buffer) = one(spec, memory, &placed.buffers)
@@ -216,6 +264,38 @@ mod tests {
             bytemuck::pod_collect_to_vec::<u8, i16>(&bytes),
             [1, -2, 3, 400]
         );
+    }
+
+    #[test]
+    fn a_finding_in_global_memory_is_told_by_its_argument() {
+        let mut memory = GlobalMemory::new();
+        let placed = placed(&["u32=7", "f32[4]+4=ramp", "u8[3]=zero"], &mut memory).unwrap();
+        let at = |index: usize| placed.buffers[index].unwrap().address.0;
+        let note = |space, bytes| {
+            placed.argument_note(&Finding {
+                class: nstage_sim::Class::GlobalRace,
+                severity: nstage_sim::Severity::Error,
+                certain: true,
+                count: 1,
+                message: String::new(),
+                space,
+                bytes,
+                parties: Vec::new(),
+                notes: Vec::new(),
+                remedy: String::new(),
+            })
+        };
+        let (x, y) = (at(1), at(2));
+        assert_eq!(
+            note("global", x + 8..x + 12).unwrap(),
+            "these are bytes [8..12) of argument 1, f32[4]"
+        );
+        assert_eq!(
+            note("global", y + 3..y + 4).unwrap(),
+            "these bytes start 0 past the end of argument 2, u8[3]"
+        );
+        assert_eq!(note("shared", x..x + 4), None);
+        assert_eq!(note("global", 8..12), None);
     }
 
     #[test]

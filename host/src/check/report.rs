@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// One line of JSON for a file.
 #[derive(Debug, Serialize)]
-pub(super) struct Report<'a> {
+pub(crate) struct Report<'a> {
     file: &'a str,
     entry: &'a str,
     outcome: String,
@@ -46,7 +46,7 @@ struct PartyLine<'a> {
 
 impl<'a> Report<'a> {
     /// The outcome of running `entry` of `file`.
-    pub(super) fn new(file: &'a str, entry: &'a str, outcome: &'a Outcome) -> Self {
+    pub(crate) fn new(file: &'a str, entry: &'a str, outcome: &'a Outcome) -> Self {
         Self {
             file,
             entry,
@@ -106,12 +106,24 @@ fn reason(outcome: &Outcome) -> Option<&str> {
 }
 
 /// Whether the check passes: nothing wrong, and with `strict` nothing to advise either.
-pub(super) fn passes(outcome: &Outcome, strict: bool) -> bool {
+pub(crate) fn passes(outcome: &Outcome, strict: bool) -> bool {
     outcome.verdict() == Verdict::Clean && (!strict || outcome.findings.is_empty())
 }
 
 /// The report for people.
-pub(super) fn text(file: &str, entry: &str, outcome: &Outcome) -> String {
+pub(crate) fn text(file: &str, entry: &str, outcome: &Outcome) -> String {
+    format!(
+        "{}{file}: {}, {} warp instructions in {:.2} s\n",
+        findings(file, outcome),
+        summary(entry, outcome),
+        outcome.warp_instructions,
+        outcome.seconds
+    )
+}
+
+/// All that is told of a run before its summary: the findings, why it ended early, what it printed.
+#[must_use]
+pub fn findings(file: &str, outcome: &Outcome) -> String {
     let mut text = String::new();
     for finding in &outcome.findings {
         text += &finding_text(file, finding);
@@ -140,6 +152,12 @@ pub(super) fn text(file: &str, entry: &str, outcome: &Outcome) -> String {
             outcome.approximate.join(", ")
         );
     }
+    text
+}
+
+/// The entry, its verdict and how many findings there are: `kernel: hazard, 1 error and 0 advisories`.
+#[must_use]
+pub fn summary(entry: &str, outcome: &Outcome) -> String {
     let count = |severity| {
         outcome
             .findings
@@ -148,15 +166,12 @@ pub(super) fn text(file: &str, entry: &str, outcome: &Outcome) -> String {
             .count()
     };
     let (errors, advisories) = (count(Severity::Error), count(Severity::Advisory));
-    text += &format!(
-        "{file}: {entry}: {}, {} and {}, {} warp instructions in {:.2} s\n",
+    format!(
+        "{entry}: {}, {} and {}",
         outcome.verdict(),
         counted(errors, "error", "errors"),
         counted(advisories, "advisory", "advisories"),
-        outcome.warp_instructions,
-        outcome.seconds
-    );
-    text
+    )
 }
 
 fn counted(count: usize, one: &str, several: &str) -> String {
@@ -166,7 +181,8 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     }
 }
 
-fn finding_text(file: &str, finding: &Finding) -> String {
+/// `error[H3 wait-count, certain]`.
+pub(super) fn heading(finding: &Finding) -> String {
     let (code, name) = (finding.class.code(), finding.class.name());
     // An advisory has no number of its own: its name says it once.
     let class = if code == name {
@@ -174,7 +190,16 @@ fn finding_text(file: &str, finding: &Finding) -> String {
     } else {
         format!("{code} {name}")
     };
-    let mut text = format!("{}[{class}]: {}\n", finding.severity, finding.message);
+    let sure = if finding.certain {
+        "certain"
+    } else {
+        "conservative"
+    };
+    format!("{}[{class}, {sure}]", finding.severity)
+}
+
+fn finding_text(file: &str, finding: &Finding) -> String {
+    let mut text = format!("{}: {}\n", heading(finding), finding.message);
     for (party, number) in finding.parties.iter().zip(1..) {
         text += &place_text(file, party, Some(number));
         text.push('\n');
@@ -199,9 +224,14 @@ fn place_text(file: &str, party: &Party, number: Option<u32>) -> String {
     } else {
         file.to_owned()
     };
+    format!("  --> {at}: {number}{}", deed_text(party))
+}
+
+/// What a party did, which thread it is, and where its source is if that is known.
+pub(super) fn deed_text(party: &Party) -> String {
     let source = source_text(party).map_or_else(String::new, |source| format!(", {source}"));
     format!(
-        "  --> {at}: {number}{}, thread {} of block {}{source}",
+        "{}, thread {} of block {}{source}",
         party.what,
         index_text(party.thread),
         index_text(party.block)
@@ -210,48 +240,6 @@ fn place_text(file: &str, party: &Party, number: Option<u32>) -> String {
 
 fn index_text([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
-}
-
-/// The PTX with each finding as comments below the lines of its parties; it still parses.
-pub(super) fn annotated(ptx: &str, outcome: &Outcome) -> String {
-    let mut text = String::with_capacity(ptx.len());
-    for (line, number) in ptx.lines().zip(1_u32..) {
-        text += line;
-        text.push('\n');
-        for finding in &outcome.findings {
-            for (party, index) in finding.parties.iter().zip(1..) {
-                if party.line == number {
-                    text += &format!(
-                        "// ^ {}[{}] ({index}) {}: {}; {}\n",
-                        finding.severity,
-                        finding.class.code(),
-                        party.what,
-                        one_line(&finding.message),
-                        one_line(&finding.remedy)
-                    );
-                }
-            }
-        }
-        let trap = outcome
-            .trap
-            .as_ref()
-            .filter(|trap| trap.party.line == number);
-        if let Some(trap) = trap {
-            text += &format!("// ^ trap: {}\n", one_line(&trap.message));
-        }
-        let incomplete = outcome.incomplete.as_ref();
-        let here =
-            incomplete.filter(|i| i.party.as_ref().is_some_and(|party| party.line == number));
-        if let Some(incomplete) = here {
-            text += &format!("// ^ incomplete: {}\n", one_line(&incomplete.message));
-        }
-    }
-    text
-}
-
-/// A message on one line, so that all of it stays in its comment.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -291,7 +279,7 @@ mod tests {
     #[test]
     fn a_hazard_is_told_with_its_parties_and_a_remedy() {
         let expected = "\
-error[H1 read-before-wait]: bytes 0..4 of tile read while (1) is under way
+error[H1 read-before-wait, conservative]: bytes 0..4 of tile read while (1) is under way
   --> a.ptx:2: (1) cp.async copy, thread (5,0,0) of block (1,0,0)
   --> a.ptx:3: (2) ld.shared, thread (5,0,0) of block (1,0,0), lib.rs:40
   = note: the group is open
@@ -336,16 +324,6 @@ a.ptx: k: trap, 0 errors and 0 advisories, 0 warp instructions in 0.00 s
             told.starts_with("incomplete: `foo` at line 9 is not modelled\n"),
             "{told}"
         );
-    }
-
-    #[test]
-    fn annotations_stand_below_their_lines_as_comments() {
-        let ptx = "one\ntwo\nthree\n";
-        let expected = "one\ntwo\n\
-            // ^ error[H1] (1) cp.async copy: bytes 0..4 of tile read while (1) is under way; wait before line 3\n\
-            three\n\
-            // ^ error[H1] (2) ld.shared: bytes 0..4 of tile read while (1) is under way; wait before line 3\n";
-        assert_eq!(annotated(ptx, &hazard()), expected);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::workload::input;
 /// A number type, by its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant is its name")]
-pub(super) enum Type {
+pub(crate) enum Type {
     U8,
     U16,
     U32,
@@ -49,12 +49,12 @@ impl fmt::Display for Type {
 
 impl Type {
     /// The type of this name.
-    pub(super) fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         TYPES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// Every name, for a message.
-    pub(super) fn names() -> String {
+    pub(crate) fn names() -> String {
         TYPES.iter().map(|row| row.1).collect::<Vec<_>>().join(", ")
     }
 
@@ -64,12 +64,12 @@ impl Type {
     }
 
     /// Bytes of a number.
-    pub(super) fn bytes(self) -> usize {
+    pub(crate) fn bytes(self) -> usize {
         self.row().2
     }
 
     /// Whether it is a float.
-    pub(super) fn is_float(self) -> bool {
+    pub(crate) fn is_float(self) -> bool {
         self.row().3.is_some()
     }
 
@@ -83,7 +83,7 @@ impl Type {
     }
 
     /// Reads a number of this type: decimal or 0x… for integers, also `nan` and `inf` for floats.
-    pub(super) fn parse(self, text: &str) -> Result<Number, String> {
+    pub(crate) fn parse(self, text: &str) -> Result<Number, String> {
         if self.is_float() {
             let value = text
                 .parse::<f64>()
@@ -110,7 +110,7 @@ impl Type {
     }
 
     /// Appends a number's little-endian bytes: floats rounded to nearest, integers wrapped.
-    pub(super) fn encode(self, number: Number, into: &mut Vec<u8>) {
+    pub(crate) fn encode(self, number: Number, into: &mut Vec<u8>) {
         let float = match number {
             Number::Integer(value) => value as f64,
             Number::Float(value) => value,
@@ -131,7 +131,7 @@ impl Type {
     }
 
     /// Writes bytes of this type as a one-dimensional `.npy` array. Halves become float32, since numpy has no bf16.
-    pub(super) fn write_npy(
+    pub(crate) fn write_npy(
         self,
         bytes: &[u8],
         sink: &mut dyn std::io::Write,
@@ -167,7 +167,7 @@ impl Type {
     }
 
     /// Element `index` of a ramp: the index, wrapped where the type ends or stops being exact.
-    pub(super) fn ramp(self, index: u64) -> Number {
+    pub(crate) fn ramp(self, index: u64) -> Number {
         match self.row().3 {
             Some(precision) => Number::Integer((index % (1 << precision)).into()),
             None => Number::Integer(index.into()),
@@ -175,7 +175,7 @@ impl Type {
     }
 
     /// Element `index` of a random fill: floats in [−1, 1), integers over their range.
-    pub(super) fn random(self, seed: u64, index: u64) -> Number {
+    pub(crate) fn random(self, seed: u64, index: u64) -> Number {
         let bits = input::hash(seed, index);
         if self.is_float() {
             Number::Float(f64::from(input::float(bits)))

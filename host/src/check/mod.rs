@@ -1,0 +1,159 @@
+//! Checking a PTX text on the CPU, as `nstage check` does: its launch read, its arguments placed, the run judged and told.
+//!
+//! The command line is one user of it, the case collection the other; so what cases show is what users see.
+
+pub(crate) mod annotate;
+pub(crate) mod flags;
+mod header;
+mod number;
+pub(crate) mod place;
+pub(crate) mod report;
+mod spec;
+
+use nstage_sim::check::Policy;
+use nstage_sim::{Dim3, GlobalMemory, Landing, Launch, Options, Outcome, Program};
+
+pub use self::annotate::annotated;
+use self::flags::Flags;
+use self::place::Placed;
+pub use self::report::{findings, summary};
+
+/// A text with its launch, both read and fitting together as far as can be said before arguments are placed.
+#[derive(Debug)]
+pub struct Check {
+    program: Program,
+    entry: String,
+    flags: Flags,
+    policy: Policy,
+    launch: Launch,
+}
+
+/// One run of a check.
+#[derive(Debug)]
+pub struct Run {
+    /// What came of it.
+    pub outcome: Outcome,
+    pub(crate) memory: GlobalMemory,
+    pub(crate) placed: Placed,
+}
+
+impl Check {
+    /// A text with the launch that its own comments carry.
+    ///
+    /// # Errors
+    /// In one line: what does not parse, is missing or does not fit.
+    pub fn new(text: &str) -> Result<Self, String> {
+        Self::with_flags(text, Flags::default())
+    }
+
+    /// The same, where these flags win over the text's.
+    pub(crate) fn with_flags(text: &str, flags: Flags) -> Result<Self, String> {
+        let flags = flags.or(Flags::in_file(text)?);
+        let policy = flags.policy()?;
+        let module = nstage_ptx::parse(text).map_err(|errors| first_of(&errors))?;
+        let entry = match &flags.entry {
+            Some(name) => module
+                .entry(name)
+                .map_err(|error| error.to_string())?
+                .name
+                .clone(),
+            None => only_entry(&module)?,
+        };
+        let program = Program::compile(&module, &entry).map_err(|error| error.to_string())?;
+        let missing = |flag: &str| {
+            format!(
+                "--{flag} is missing; pass it, or write it into the file: // nstage: --{flag} 128"
+            )
+        };
+        let launch = Launch {
+            grid: flags.grid.ok_or_else(|| missing("grid"))?.0,
+            block: flags.block.ok_or_else(|| missing("block"))?.0,
+            cluster: flags.cluster.map_or(Dim3::ONE, |cluster| cluster.0),
+            dynamic_shared: flags.dynamic_shared.unwrap_or(0),
+            params: Vec::new(),
+        };
+        Ok(Self {
+            program,
+            entry,
+            flags,
+            policy,
+            launch,
+        })
+    }
+
+    /// The entry that is run.
+    #[must_use]
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// The flags that hold, the text's among them.
+    pub(crate) fn flags(&self) -> &Flags {
+        &self.flags
+    }
+
+    /// Places the arguments and runs the entry, copies landing as said.
+    ///
+    /// # Errors
+    /// In one line: an argument that cannot be placed, or a launch that does not fit the program.
+    pub fn run(&self, landing: Landing) -> Result<Run, String> {
+        let mut memory = GlobalMemory::new();
+        let placed = place::place(&self.flags.args, &mut memory)?;
+        let launch = Launch {
+            params: placed.params.clone(),
+            ..self.launch.clone()
+        };
+        launch
+            .check(&self.program)
+            .map_err(|error| error.to_string())?;
+        let options = Options {
+            landing,
+            max_steps: self.flags.max_steps,
+            ..Options::default()
+        };
+        let mut outcome = nstage_sim::run_with_policy(
+            &self.program,
+            &mut memory,
+            &launch,
+            &options,
+            &self.policy,
+        );
+        for finding in &mut outcome.findings {
+            finding.notes.extend(placed.argument_note(finding));
+        }
+        Ok(Run {
+            outcome,
+            memory,
+            placed,
+        })
+    }
+}
+
+/// The name of the only entry.
+fn only_entry(module: &nstage_ptx::ast::Module) -> Result<String, String> {
+    let names: Vec<&str> = module.entries().map(|entry| entry.name.as_str()).collect();
+    match names.as_slice() {
+        [] => Err("has no .entry to run".to_owned()),
+        [one] => Ok((*one).to_owned()),
+        several => Err(format!(
+            "has several entries; pass --entry {}",
+            several.join(" or --entry ")
+        )),
+    }
+}
+
+/// The first mistake in a text, in one line, and how many there are.
+fn first_of(errors: &nstage_ptx::ParseErrors) -> String {
+    let Some(first) = errors.errors.first() else {
+        return errors.to_string();
+    };
+    let more = match errors.errors.len() - 1 {
+        0 => String::new(),
+        1 => " (and 1 more error)".to_owned(),
+        more => format!(" (and {more} more errors)"),
+    };
+    format!(
+        "line {}, column {}: got {}, expected {}{more}",
+        first.pos.line, first.pos.column, first.found, first.expected
+    )
+}
