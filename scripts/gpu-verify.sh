@@ -28,6 +28,7 @@ step() { # NAME EXPECTED_EXIT COMMAND…
 step devices.txt 0 $nstage devices
 step selftest.txt 0 $nstage selftest --device cuda
 step run.jsonl 0 $nstage run --device cuda --elements $big --format json
+step run-resident.jsonl 0 $nstage run kernel_sync kernel_async_pipeline --device cuda --elements $big --blocks-per-sm fit --format json
 step run-one-block.jsonl 0 $nstage run kernel_sync kernel_async_pipeline --device cuda --elements $big --block 128 --blocks-per-sm 1 --format json
 {
     for arguments in \

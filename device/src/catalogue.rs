@@ -66,6 +66,7 @@ pub struct Shape {
     default_threads: u32,
     min_blocks_per_sm: u32,
     max_registers: u32,
+    tiles_a_block: u32,
     shared_bytes: fn(u32) -> u32,
     tile: fn(u32) -> u32,
 }
@@ -94,6 +95,7 @@ impl Shape {
             default_threads: 256,
             min_blocks_per_sm: 0,
             max_registers: 0,
+            tiles_a_block: 0,
             shared_bytes: nothing,
             tile: one_each,
         }
@@ -170,6 +172,17 @@ impl Shape {
         }
     }
 
+    /// Tiles that one block takes where no grid is asked for; without this, as many blocks are launched as a GPU holds at once, and share all tiles.
+    ///
+    /// A few tiles a block keep more of a GPU's memory system busy than many: the next block's first copies start while the last ones of others drain.
+    pub const fn tiles_a_block(self, tiles: u32) -> Self {
+        law(tiles > 0, "a block takes at least one tile");
+        Self {
+            tiles_a_block: tiles,
+            ..self
+        }
+    }
+
     /// The limit that the entry's `.maxntid` states.
     #[doc(hidden)]
     pub const fn maxntid(&self) -> u32 {
@@ -242,6 +255,11 @@ impl Variant {
     /// Dynamic shared memory that a block of `threads` threads needs, in bytes.
     pub fn shared_bytes(&self, threads: u32) -> u32 {
         (self.shape.shared_bytes)(threads)
+    }
+
+    /// Tiles that one block takes where no grid is asked for; 0 where all blocks that a GPU holds at once share them.
+    pub const fn tiles_a_block(&self) -> u32 {
+        self.shape.tiles_a_block
     }
 
     /// Elements of a tile of a block of `threads` threads.

@@ -59,6 +59,8 @@ where
         .ring(if M::ASYNCHRONOUS { STAGES } else { 0 }, H::NAME)
         .pieces(PIECES)
         .threads(32, 1024, 256)
+        // Measured on an H200: 0.985 to 0.992 of a copy, against 0.92 to 0.95 with as many blocks as fit.
+        .tiles_a_block(2)
         .tile(Tiling::<f32, PIECES>::elements)
         .shared(|threads| {
             Pipeline::<f32, STAGES>::shared_bytes(Tiling::<f32, PIECES>::elements(threads))

@@ -31,6 +31,8 @@ unsafe impl<H: Schedule, M: Mechanism, const STAGES: usize> Entry<crate::blur::A
     const SHAPE: Shape = Shape::new()
         .ring(if M::ASYNCHRONOUS { STAGES } else { 0 }, H::NAME)
         .threads(32, 1024, 128)
+        // A patch of rows is long enough a stream.
+        .tiles_a_block(1)
         .tile(Plane::<f32, ROWS>::columns)
         .shared(|threads| {
             Pipeline::<f32, STAGES>::shared_bytes(Rows::<f32, REACH, true>::stage_len_of(threads))

@@ -10,13 +10,13 @@ use nstage::catalogue::{Kernel, Schedule};
 use super::out::Format;
 use super::progress::Progress;
 use super::table::{Row, Table};
-use super::values::{ScheduleName, Stages};
+use super::values::{BlocksPerSm, ScheduleName, Stages};
 use super::{Failure, notice};
 use crate::device::geometry::{grouped, shapes};
-use crate::device::{self, Device, GeometryError, Grid, Request, Shaped, Wish};
+use crate::device::{self, Device, GeometryError, Request, Shaped, Wish};
 use crate::io::{self, Array, Output};
 use crate::ptx::PtxSet;
-use crate::workload::job::{Job, JobError, Misaligned};
+use crate::workload::job::{Blocks, Job, JobError, Misaligned};
 use crate::workload::{self, DeviceKind, Problem};
 
 /// Run kernels and verify every element of what they write.
@@ -60,9 +60,9 @@ pub(super) struct Arguments {
     /// Threads of a block.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     block: Option<u32>,
-    /// Blocks for each multiprocessor; as many as fit when left out.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
-    blocks_per_sm: Option<u32>,
+    /// Blocks for each multiprocessor, or fit for as many as it holds at once; the kernel's own choice when left out.
+    #[arg(long, value_name = "N|fit", allow_negative_numbers = true)]
+    blocks_per_sm: Option<BlocksPerSm>,
     /// Elements of a tile.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     tile: Option<u32>,
@@ -123,8 +123,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         progress.aside(|| table.begin(group.problem.as_ref(), copy_rate))?;
         for shape in &group.shapes {
             progress.doing(shape.variant.entry);
-            let geometry =
-                job.geometry(shape, arguments.blocks_per_sm.map(Grid::PerMultiprocessor))?;
+            let geometry = job.geometry(
+                shape,
+                arguments
+                    .blocks_per_sm
+                    .map_or(Blocks::Declared, Blocks::from),
+            )?;
             let report = job.run(geometry, true)?;
             if report.verified()
                 && let Some(output) = output.take()

@@ -13,7 +13,7 @@ use super::out::{self, Format};
 use super::progress::Progress;
 use crate::device::{self, Device, Grid, Request, Shaped};
 use crate::ptx::PtxSet;
-use crate::workload::job::{Job, JobError, Misaligned};
+use crate::workload::job::{Blocks, Job, JobError, Misaligned};
 use crate::workload::{self, Problem};
 
 /// How far inputs and outputs are from their allocation's alignment: every width of copy on either side.
@@ -153,15 +153,15 @@ fn variant(
 }
 
 /// One block, so that small inputs go through every stage of its ring; two, so that they share; or as many as fit.
-fn grids(problem: &dyn Problem, shape: &Shaped) -> Vec<Option<Grid>> {
+fn grids(problem: &dyn Problem, shape: &Shaped) -> Vec<Blocks> {
     let ring = u64::from(shape.variant.stages().max(1));
     if problem.tiles(shape) <= 2 * ring {
         let most = if problem.tiles(shape) > 1 { 2 } else { 1 };
         (1..=most)
-            .map(|blocks| Some(Grid::Blocks(blocks)))
+            .map(|blocks| Blocks::Asked(Grid::Blocks(blocks)))
             .collect()
     } else {
-        vec![None]
+        vec![Blocks::Resident]
     }
 }
 

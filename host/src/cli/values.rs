@@ -5,6 +5,9 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use nstage::catalogue::{Schedule, Variant};
 
+use crate::device::Grid;
+use crate::workload::job::Blocks;
+
 /// `--stages`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stages {
@@ -46,6 +49,39 @@ impl FromStr for Stages {
                 "a pipeline has 1 to {} stages; pass one of these or all",
                 deepest()
             )),
+        }
+    }
+}
+
+/// `--blocks-per-sm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlocksPerSm {
+    /// As many as are on a multiprocessor at once.
+    Fit,
+    /// So many.
+    Number(u32),
+}
+
+impl From<BlocksPerSm> for Blocks {
+    fn from(blocks: BlocksPerSm) -> Self {
+        match blocks {
+            BlocksPerSm::Fit => Self::Resident,
+            BlocksPerSm::Number(blocks) => Self::Asked(Grid::PerMultiprocessor(blocks)),
+        }
+    }
+}
+
+impl FromStr for BlocksPerSm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "fit" => Ok(Self::Fit),
+            Ok(blocks @ 1..) => Ok(Self::Number(blocks)),
+            _ => Err(
+                "expected a number from 1 on, or fit for as many as are on a multiprocessor at once"
+                    .to_owned(),
+            ),
         }
     }
 }

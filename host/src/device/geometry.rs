@@ -1,5 +1,7 @@
 //! The shape of a launch: chosen from what is wished for, and checked before anything runs.
 
+use std::num::NonZeroU32;
+
 use nstage::catalogue::{Kernel, Schedule, Variant};
 
 /// What a launch may ask of a device.
@@ -33,6 +35,8 @@ pub enum Grid {
     PerMultiprocessor(u32),
     /// So many in all.
     Blocks(u32),
+    /// One for so many tiles.
+    TilesPerBlock(NonZeroU32),
 }
 
 /// The shape of a launch that a device can run; made by [`Shaped::geometry`] alone.
@@ -395,6 +399,10 @@ impl Shaped {
                 u64::from(limits.multiprocessors) * u64::from(blocks)
             }
             Grid::Blocks(blocks) => u64::from(blocks),
+            // Nobody asked for a number of blocks: what is over the limit, other blocks take.
+            Grid::TilesPerBlock(each) => tiles
+                .div_ceil(u64::from(each.get()))
+                .min(u64::from(limits.grid_x)),
         };
         let blocks = most.min(tiles).max(1);
         match u32::try_from(blocks) {
@@ -587,6 +595,7 @@ mod tests {
 
     #[test]
     fn a_launch_is_checked_against_the_device() {
+        const TWO: NonZeroU32 = NonZeroU32::new(2).unwrap();
         let limits = fake::limits();
         for (stages, threads, grid, tiles, expected) in [
             (
@@ -602,6 +611,9 @@ mod tests {
             (4, 512, Grid::PerMultiprocessor(3), 5, Ok(5)),
             (4, 512, Grid::PerMultiprocessor(3), 0, Ok(1)),
             (4, 512, Grid::Blocks(1), 99, Ok(1)),
+            (4, 512, Grid::TilesPerBlock(TWO), 99, Ok(50)),
+            (4, 512, Grid::TilesPerBlock(TWO), 0, Ok(1)),
+            (4, 512, Grid::TilesPerBlock(TWO), 1 << 40, Ok(1000)),
             (
                 4,
                 512,

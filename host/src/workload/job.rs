@@ -1,5 +1,7 @@
 //! A problem on a device: memory, launch, comparison, timing.
 
+use std::num::NonZeroU32;
+
 use nstage_sim::{Outcome, Verdict};
 
 use super::{Comparison, Problem};
@@ -10,6 +12,20 @@ use crate::device::{
 
 /// Poison kept before and after an output, so that a write outside of it is seen.
 const GUARD: u64 = 256;
+
+/// How many blocks a launch has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Blocks {
+    /// What the kernel declares, else as many as are on the device at once.
+    ///
+    /// The simulator takes the latter for every kernel: few blocks with many tiles each wrap a ring around, and cost it nothing.
+    #[default]
+    Declared,
+    /// As many as are on the device at once.
+    Resident,
+    /// What somebody asked for.
+    Asked(Grid),
+}
 
 /// Launches before the clock counts, and launches that it counts.
 const WARM_UP: usize = 3;
@@ -133,22 +149,35 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The launch's shape for a variant: the grid asked for, or as many blocks as are on the device at once.
-    pub fn geometry(&mut self, shape: &Shaped, grid: Option<Grid>) -> Result<Geometry, JobError> {
+    /// The launch's shape for a variant.
+    pub fn geometry(&mut self, shape: &Shaped, blocks: Blocks) -> Result<Geometry, JobError> {
         // Before the entry is loaded: a block that cannot be is refused with the reason, not by the driver.
         shape.fits(self.device.limits())?;
-        let grid = match grid {
-            Some(grid) => grid,
-            None => {
-                let entry = shape.variant.entry;
-                let resources =
-                    self.device
-                        .resources(entry, shape.threads, shape.dynamic_shared())?;
-                Grid::PerMultiprocessor(resources.blocks_per_sm.max(1))
-            }
+        let grid = match blocks {
+            Blocks::Asked(grid) => grid,
+            Blocks::Declared => match self.declared_grid(shape) {
+                Some(grid) => grid,
+                None => self.resident_grid(shape)?,
+            },
+            Blocks::Resident => self.resident_grid(shape)?,
         };
         let tiles = self.problem.tiles(shape);
         Ok(shape.geometry(self.device.limits(), grid, tiles)?)
+    }
+
+    /// The grid that the kernel declares for a GPU.
+    fn declared_grid(&self, shape: &Shaped) -> Option<Grid> {
+        if self.device.describe().is_simulator() {
+            return None;
+        }
+        NonZeroU32::new(shape.variant.tiles_a_block()).map(Grid::TilesPerBlock)
+    }
+
+    /// As many blocks as the device holds at once.
+    fn resident_grid(&mut self, shape: &Shaped) -> Result<Grid, JobError> {
+        let (entry, shared) = (shape.variant.entry, shape.dynamic_shared());
+        let resources = self.device.resources(entry, shape.threads, shared)?;
+        Ok(Grid::PerMultiprocessor(resources.blocks_per_sm.max(1)))
     }
 
     /// Runs one variant and compares all that it wrote. `timed` adds timing where the device has it.
@@ -341,7 +370,7 @@ mod tests {
         let mut job = Job::new(&mut device, problem.as_ref(), misaligned).unwrap();
         let variant = kernel.of_depth(4).next().unwrap();
         let shape = Shaped::default_of(kernel, variant);
-        let geometry = job.geometry(&shape, None).unwrap();
+        let geometry = job.geometry(&shape, Blocks::Declared).unwrap();
         job.run(geometry, true).unwrap()
     }
 
@@ -397,19 +426,37 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_is_what_fits_unless_asked_for() {
+    fn the_grid_is_asked_for_or_declared_or_what_fits() {
+        let blocks = |name, blocks| {
+            let kernel = workload::kernel(name).unwrap();
+            let problem = workload::of(kernel).unwrap().generate(1 << 20, 1);
+            let shape = Shaped::default_of(kernel, &kernel.variants[0]);
+            let mut device = Fake::new(|_, _| ());
+            let mut job = Job::new(&mut device, problem.as_ref(), Misaligned::default()).unwrap();
+            job.geometry(&shape, blocks).unwrap().blocks()
+        };
+        // 1,024 tiles of 1,024 elements on two multiprocessors that hold three blocks each.
+        for (name, asked, expected) in [
+            ("kernel_async_pipeline", Blocks::Declared, 512),
+            ("kernel_async_pipeline", Blocks::Resident, 6),
+            (
+                "kernel_async_pipeline",
+                Blocks::Asked(Grid::PerMultiprocessor(5)),
+                10,
+            ),
+            ("kernel_async_pipeline", Blocks::Asked(Grid::Blocks(4)), 4),
+            ("sum", Blocks::Declared, 6),
+        ] {
+            assert_eq!(blocks(name, asked), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_copy_of_the_same_traffic_is_timed() {
         let kernel = workload::kernel("kernel_async_pipeline").unwrap();
         let problem = workload::of(kernel).unwrap().generate(1 << 20, 1);
-        let shape = Shaped::default_of(kernel, &kernel.variants[0]);
         let mut device = Fake::new(|_, _| ());
         let mut job = Job::new(&mut device, problem.as_ref(), Misaligned::default()).unwrap();
-        for (grid, expected) in [
-            (None, 6),
-            (Some(Grid::PerMultiprocessor(5)), 10),
-            (Some(Grid::Blocks(4)), 4),
-        ] {
-            assert_eq!(job.geometry(&shape, grid).unwrap().blocks(), expected);
-        }
         assert_eq!(
             job.copy_rate().unwrap(),
             Some(8.0 * f64::from(1 << 20) / 0.5e6)
