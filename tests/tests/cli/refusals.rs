@@ -102,7 +102,7 @@ fn bad_arguments() {
         ),
         (
             &["run", "--blocks-per-sm", "0"],
-            "invalid value '0' for '--blocks-per-sm <N>'",
+            "invalid value '0' for '--blocks-per-sm <N|fit>'",
         ),
         (
             &[
