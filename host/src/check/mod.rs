@@ -8,7 +8,7 @@ mod header;
 mod number;
 pub(crate) mod place;
 pub(crate) mod report;
-mod spec;
+pub(crate) mod spec;
 
 use nstage_sim::check::Policy;
 use nstage_sim::{Dim3, GlobalMemory, Landing, Launch, Options, Outcome, Program};
@@ -33,6 +33,14 @@ pub struct Check {
 pub struct Run {
     /// What came of it.
     pub outcome: Outcome,
+    pub(crate) memory: GlobalMemory,
+    pub(crate) placed: Placed,
+}
+
+/// A launch whose arguments lie in memory.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) launch: Launch,
     pub(crate) memory: GlobalMemory,
     pub(crate) placed: Placed,
 }
@@ -92,11 +100,16 @@ impl Check {
         &self.flags
     }
 
-    /// Places the arguments and runs the entry, copies landing as said.
+    /// The entry, decoded.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Places the arguments.
     ///
     /// # Errors
     /// In one line: an argument that cannot be placed, or a launch that does not fit the program.
-    pub fn run(&self, landing: Landing) -> Result<Run, String> {
+    pub(crate) fn ready(&self) -> Result<Ready, String> {
         let mut memory = GlobalMemory::new();
         let placed = place::place(&self.flags.args, &mut memory)?;
         let launch = Launch {
@@ -106,6 +119,23 @@ impl Check {
         launch
             .check(&self.program)
             .map_err(|error| error.to_string())?;
+        Ok(Ready {
+            launch,
+            memory,
+            placed,
+        })
+    }
+
+    /// Places the arguments and runs the entry, copies landing as said.
+    ///
+    /// # Errors
+    /// In one line: an argument that cannot be placed, or a launch that does not fit the program.
+    pub fn run(&self, landing: Landing) -> Result<Run, String> {
+        let Ready {
+            launch,
+            mut memory,
+            placed,
+        } = self.ready()?;
         let options = Options {
             landing,
             max_steps: self.flags.max_steps,

@@ -82,13 +82,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let file = path.display().to_string();
     let usage = |message: String| Failure::Usage(format!("{file}: {message}"));
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        usage(format!(
-            "cannot be read: {error}; check the path and that it holds text"
-        ))
-    })?;
+    let text = read_text(path).map_err(usage)?;
     let check = Check::with_flags(&text, arguments.flags.clone()).map_err(usage)?;
-    let dumps = claim_dumps(arguments, check.flags().args.len())?;
+    let dumps = claim_dumps(&arguments.dumps, check.flags().args.len())?;
     let copy = match annotate {
         Annotate::Write(out) => Some(Output::claim_text(out)?),
         _ => None,
@@ -111,6 +107,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verdict::Incomplete => Err(Failure::Incomplete),
         _ => Err(Failure::Verdict),
     }
+}
+
+/// The text of a PTX file.
+pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot be read: {error}; check the path and that it holds text"))
 }
 
 /// Runs the check under each landing that the flags ask for, and answers the worst run.
@@ -154,7 +156,7 @@ fn disagreement(earlier: &Outcome, outcome: &Outcome, landing: Landing) {
 }
 
 /// Makes sure, before the run, that the dumps can be written.
-fn claim_dumps(arguments: &Arguments, args: usize) -> Result<Vec<Output>, Failure> {
+pub(super) fn claim_dumps(dumps: &[Dump], args: usize) -> Result<Vec<Output>, Failure> {
     let claim = |dump: &Dump| {
         if dump.argument >= args {
             return Err(Failure::Usage(format!(
@@ -166,19 +168,24 @@ fn claim_dumps(arguments: &Arguments, args: usize) -> Result<Vec<Output>, Failur
         }
         Ok(Output::claim(&dump.path)?)
     };
-    arguments.dumps.iter().map(claim).collect()
+    dumps.iter().map(claim).collect()
 }
 
 fn write_dump(dump: &Dump, output: Output, run: &Run) -> Result<(), Failure> {
     let Some(Some(Buffer { address, ty, count })) = run.placed.buffers.get(dump.argument) else {
-        return Err(Failure::Usage(format!(
-            "--dump {}: argument {} passes no buffer",
-            dump.argument, dump.argument
-        )));
+        return Err(no_buffer(dump));
     };
     let mut bytes = vec![0; *count as usize * ty.bytes()];
     run.memory
         .read(*address, &mut bytes)
         .map_err(|error| Failure::Usage(format!("--dump {}: {error}", dump.argument)))?;
     Ok(output.write_with(|sink| ty.write_npy(&bytes, sink))?)
+}
+
+/// The refusal to write an argument that has no buffer.
+pub(super) fn no_buffer(dump: &Dump) -> Failure {
+    Failure::Usage(format!(
+        "--dump {}: argument {} passes no buffer",
+        dump.argument, dump.argument
+    ))
 }

@@ -3,6 +3,7 @@
 mod check;
 mod devices;
 mod failure;
+mod launch;
 mod out;
 mod progress;
 mod run;
@@ -33,6 +34,7 @@ struct Cli {
 enum Command {
     Run(run::Arguments),
     Check(check::Arguments),
+    Launch(launch::Arguments),
     Devices(devices::Arguments),
     Selftest(selftest::Arguments),
 }
@@ -43,6 +45,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => match cli.command {
             Command::Run(arguments) => run::run(&arguments),
             Command::Check(arguments) => check::run(&arguments),
+            Command::Launch(arguments) => launch::run(&arguments),
             Command::Devices(arguments) => devices::run(&arguments),
             Command::Selftest(arguments) => selftest::run(&arguments),
         },

@@ -1,5 +1,7 @@
 //! A CUDA device, through `cust`.
 
+pub mod foreign;
+
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -172,8 +174,13 @@ impl Cuda {
         }
         let text = CString::new(source.text)
             .map_err(|_| self.load_error(entry, "it holds a zero byte".to_owned()))?;
-        Module::from_ptx_cstr(&text, &[]).map_err(|error| {
-            let reason = match compiler_log(&text) {
+        self.compile(entry, &text)
+    }
+
+    /// Lets the driver compile a text; a refusal comes with its compiler's complaints.
+    fn compile(&self, entry: &str, text: &CString) -> Result<Module, DeviceError> {
+        Module::from_ptx_cstr(text, &[]).map_err(|error| {
+            let reason = match compiler_log(text) {
                 Some(log) => format!("{}: {log}", words(error)),
                 None => words(error),
             };
@@ -356,29 +363,8 @@ impl Device for Cuda {
     }
 
     fn allocate(&mut self, bytes: u64) -> Result<Buffer, DeviceError> {
-        let no_memory = |reason: String| DeviceError::Memory {
-            device: self.description.id.clone(),
-            bytes,
-            reason,
-        };
-        // Asked before, because an allocation that fails can take seconds.
-        let (free, _) = cust::memory::mem_get_info().map_err(|error| no_memory(words(error)))?;
-        if bytes > free as u64 {
-            return Err(no_memory(format!("{free} B are free")));
-        }
-        // The driver refuses an empty allocation; an empty buffer still has an address.
-        // SAFETY: any byte is a valid `u8`, and the buffer is filled before anybody reads it.
-        let mut memory = unsafe { DeviceBuffer::<u8>::uninitialized(bytes.max(1) as usize) }
-            .map_err(|error| no_memory(words(error)))?;
-        memory
-            .set_8(POISON)
-            .map_err(self.failed("memory cannot be filled"))?;
-        let buffer = Buffer {
-            address: memory.as_device_ptr().as_raw(),
-            bytes,
-            life: self.life,
-        };
-        self.buffers.push(memory);
+        let buffer = self.allocate_unwritten(bytes)?;
+        self.poison(&buffer)?;
         Ok(buffer)
     }
 

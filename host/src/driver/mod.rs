@@ -4,6 +4,7 @@
 //! `cust` was written to link against the driver; because [`table`] defines every name that it refers to, nothing is linked and one program serves machines with and without a driver.
 
 pub mod error;
+pub mod launch;
 pub mod table;
 
 use std::ffi::c_int;

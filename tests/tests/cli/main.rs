@@ -2,6 +2,7 @@
 
 mod check;
 mod devices;
+mod launch;
 mod refusals;
 mod run;
 mod selftest;
