@@ -11,6 +11,7 @@ use std::path::Path;
 const FOLDERS: &[(&str, &str)] = &[
     ("scripts", "scripts"),
     ("bench/peers", "bench/peers"),
+    ("tests/cases", "tests/cases"),
     ("tests/data", "tests/data"),
 ];
 
