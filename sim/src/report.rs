@@ -2,12 +2,50 @@
 //!
 //! Hazards, which come from the order of accesses, have theirs in the checker; nothing else of the executor makes text for people.
 
+mod deadlock;
+
 use std::ops::Range;
 
+pub(crate) use self::deadlock::{Blocked, Crowd, WaitLine};
 use crate::finding::{Class, Finding, Party};
+use crate::program::SharedVariable;
 
 /// Parties that a deadlock names; the notes tell of all.
 const MAX_PARTIES: usize = 8;
+
+/// The shared variables of a program, by which bytes are told.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a>(pub(crate) &'a [SharedVariable]);
+
+impl Names<'_> {
+    /// `shared bytes tile[16..32)`; without the variable where none holds the first byte.
+    fn bytes(self, from: u32, len: u32) -> String {
+        let holder = self.0.iter().find(|variable| {
+            let end = variable.offset.saturating_add(variable.bytes);
+            from >= variable.offset && (variable.dynamic || from < end)
+        });
+        match holder {
+            Some(variable) => {
+                let start = from - variable.offset;
+                format!("shared bytes {}[{start}..{})", variable.name, start + len)
+            }
+            None => format!(
+                "shared bytes [{from}..{})",
+                u64::from(from) + u64::from(len)
+            ),
+        }
+    }
+
+    /// Bytes of any memory: offsets in decimal, global addresses in hexadecimal.
+    fn span(self, space: &str, bytes: &Range<u64>) -> String {
+        let (from, to) = (bytes.start, bytes.end);
+        match (space, u32::try_from(from), u32::try_from(to)) {
+            ("shared", Ok(from), Ok(to)) => self.bytes(from, to.saturating_sub(from)),
+            ("global" | "generic", ..) => format!("{space} bytes [{from:#x}..{to:#x})"),
+            _ => format!("{space} bytes [{from}..{to})"),
+        }
+    }
+}
 
 /// What a fault is about.
 #[derive(Clone, Debug)]
@@ -34,13 +72,11 @@ pub(crate) enum Fault {
     Uninitialized {
         space: &'static str,
         bytes: Range<u64>,
-        variable: Option<String>,
     },
     /// Bytes read that nobody wrote, and that a copy in flight will.
     InFlight {
         space: &'static str,
         bytes: Range<u64>,
-        variable: Option<String>,
         /// Who issued the copy.
         copy: Party,
     },
@@ -72,45 +108,6 @@ pub(crate) enum Fault {
     SourceSize { given: u32, bytes: u32 },
     /// A lane that is not in the member mask it names.
     NotAMember { members: u32 },
-}
-
-/// Threads that wait at one place for one thing.
-#[derive(Clone, Debug)]
-pub(crate) struct WaitLine {
-    /// The first of them.
-    pub(crate) party: Party,
-    pub(crate) threads: u32,
-    pub(crate) blocked: Blocked,
-}
-
-/// What a thread waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Blocked {
-    /// Polls memory.
-    Spinning,
-    /// The rest of its warp, at a block barrier.
-    Gather,
-    /// Lanes of its warp.
-    Lanes { members: u32 },
-    /// The cluster barrier.
-    Cluster,
-    /// A block barrier, in warps.
-    Barrier {
-        id: u32,
-        arrived: u32,
-        wanted: u32,
-        missing: Vec<u32>,
-    },
-    /// An mbarrier's phase.
-    Phase {
-        at: u32,
-        phase: u64,
-        pending: u32,
-        expected: u32,
-        tx: i64,
-    },
-    /// Something that is no mbarrier.
-    NoObject { at: u32 },
 }
 
 /// What is wrong with an arrival on an mbarrier.
@@ -150,7 +147,7 @@ pub(crate) enum BarrierMisuse {
 }
 
 /// The finding of a fault; the party is who met it.
-pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
+pub(crate) fn finding(fault: &Fault, party: Party, names: Names<'_>) -> Finding {
     let other = match fault {
         Fault::BarrierDivergence { other, .. } | Fault::BarrierMismatch { other, .. } => {
             other.as_ref()
@@ -168,8 +165,8 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             *space,
             bytes.clone(),
             format!(
-                "(1) {verb} {} of {space} memory, outside of everything there; nearest is {nearest}",
-                span(space, bytes)
+                "(1) {verb} {}, outside of everything there; nearest is {nearest}",
+                names.span(space, bytes)
             ),
             "check the index against the size, and the size against the launch".to_owned(),
         ),
@@ -178,8 +175,8 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             *space,
             bytes.clone(),
             format!(
-                "(1) writes {} of {space} memory, which cannot be written",
-                span(space, bytes)
+                "(1) writes {}, which cannot be written",
+                names.span(space, bytes)
             ),
             "write to global, shared or local memory".to_owned(),
         ),
@@ -192,52 +189,32 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             *space,
             bytes.clone(),
             format!(
-                "(1) accesses {} of {space} memory, {} past a multiple of {needed}, which it must start at",
-                span(space, bytes),
+                "(1) accesses {}, {} past a multiple of {needed}, which it must start at",
+                names.span(space, bytes),
                 bytes.start % needed
             ),
             format!("align the address to {needed} bytes, or use a narrower access"),
         ),
-        Fault::Uninitialized {
-            space,
-            bytes,
-            variable,
-        } => {
-            let of = variable
-                .as_ref()
-                .map_or_else(String::new, |name| format!(" (`{name}`)"));
-            (
-                Class::UninitializedRead,
-                *space,
-                bytes.clone(),
-                format!(
-                    "(1) reads {} of {space} memory{of}, which nobody has written",
-                    span(space, bytes)
-                ),
-                "write every byte before it is read, the tail of the tile included".to_owned(),
-            )
-        }
-        Fault::InFlight {
-            space,
-            bytes,
-            variable,
-            ..
-        } => {
-            let of = variable
-                .as_ref()
-                .map_or_else(String::new, |name| format!(" (`{name}`)"));
-            (
-                Class::ReadBeforeWait,
-                *space,
-                bytes.clone(),
-                format!(
-                    "{} of {space} memory{of} read by (2) before (1), the copy that writes them, is complete",
-                    span(space, bytes)
-                ),
-                "let the reader wait for the copy, by its group or by its mbarrier's phase"
-                    .to_owned(),
-            )
-        }
+        Fault::Uninitialized { space, bytes } => (
+            Class::UninitializedRead,
+            *space,
+            bytes.clone(),
+            format!(
+                "(1) reads {}, which nobody has written",
+                names.span(space, bytes)
+            ),
+            "write every byte before it is read, the tail of the tile included".to_owned(),
+        ),
+        Fault::InFlight { space, bytes, .. } => (
+            Class::ReadBeforeWait,
+            *space,
+            bytes.clone(),
+            format!(
+                "{} read by (2) before (1), the copy that writes them, is complete",
+                names.span(space, bytes)
+            ),
+            "let the reader wait for the copy, by its group or by its mbarrier's phase".to_owned(),
+        ),
         Fault::BarrierDivergence { here, live, other } => {
             let others = if other.is_some() {
                 "; (2) is where the others are"
@@ -264,13 +241,13 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             "shared",
             u64::from(*at)..u64::from(*at) + 8,
             format!(
-                "(1) uses shared bytes [{at}, {}) as an mbarrier, which they are not",
-                at + 8
+                "(1) uses {} as an mbarrier, which they are not",
+                names.bytes(*at, 8)
             ),
             "initialise the mbarrier before, and let a barrier make that known".to_owned(),
         ),
         Fault::ArrivalCount { at, misuse } => {
-            let (message, remedy) = arrival(*at, *misuse);
+            let (message, remedy) = arrival(&names.bytes(*at, 8), *misuse);
             (
                 Class::ArrivalCount,
                 "shared",
@@ -284,9 +261,10 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             "shared",
             u64::from(*at)..u64::from(*at) + 8,
             format!(
-                "(1) brings the transaction bytes of the mbarrier at shared byte {at} to {tx}, beyond 1048575"
+                "(1) brings the bytes outstanding on the mbarrier in {} to {tx}, beyond 1048575",
+                names.bytes(*at, 8)
             ),
-            "expect what one stage holds, once a phase".to_owned(),
+            "announce what one stage holds, once a phase".to_owned(),
         ),
         Fault::ClusterTwice => (
             Class::BarrierMismatch,
@@ -295,7 +273,7 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             "(1) arrives at the cluster barrier twice in one round".to_owned(),
             "wait between two arrivals".to_owned(),
         ),
-        Fault::Deadlock { lines } => deadlock(lines),
+        Fault::Deadlock { lines } => deadlock::headline(lines, names),
         Fault::BulkSize { bytes } => (
             Class::Misaligned,
             "",
@@ -334,11 +312,7 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
             .take(MAX_PARTIES)
             .map(|line| line.party.clone())
             .collect();
-        notes = lines
-            .iter()
-            .enumerate()
-            .map(|(index, line)| wait_note(index, line))
-            .collect();
+        notes = deadlock::notes(lines, names);
     }
     Finding {
         class,
@@ -354,117 +328,19 @@ pub(crate) fn finding(fault: &Fault, party: Party) -> Finding {
     }
 }
 
-fn deadlock(lines: &[WaitLine]) -> (Class, &'static str, Range<u64>, String, String) {
-    let threads: u32 = lines.iter().map(|line| line.threads).sum();
-    let phase = lines.iter().find_map(|line| match line.blocked {
-        Blocked::Phase {
-            at, pending, tx, ..
-        } => Some((at, pending, tx)),
-        Blocked::NoObject { at } => Some((at, 0, 0)),
-        _ => None,
-    });
-    let Some((at, pending, tx)) = phase else {
-        let spins = lines.iter().any(|line| line.blocked == Blocked::Spinning);
-        let remedy = if spins {
-            "look for whoever should write what is polled, and whether it can run at the same time"
-        } else {
-            "let every thread that a barrier counts come to it, in the same order everywhere"
-        };
-        return (
-            Class::Deadlock,
-            "",
-            0..0,
-            format!("all {threads} threads left wait, and nothing can end it"),
-            remedy.to_owned(),
-        );
-    };
-    let remedy = match (pending, tx) {
-        (0, 0) => {
-            "wait for the parity of the phase that is being filled, and turn it after each wait"
-                .to_owned()
-        }
-        (0, 1..) => format!(
-            "expect {tx} bytes less, or copy them; and count what is copied, not what the tile holds"
-        ),
-        (0, _) => format!("expect the {} bytes more that are copied", -tx),
-        (pending, _) => {
-            format!(
-                "let {pending} more arrivals come in each phase, or initialise the mbarrier for that many fewer"
-            )
-        }
-    };
-    (
-        Class::PhaseNeverCompletes,
-        "shared",
-        u64::from(at)..u64::from(at) + 8,
-        format!(
-            "all {threads} threads left wait, (1) for a phase of the mbarrier at shared byte {at} that cannot complete"
-        ),
-        remedy,
-    )
-}
-
-/// One line of the list of waits.
-fn wait_note(index: usize, line: &WaitLine) -> String {
-    let WaitLine {
-        party,
-        threads,
-        blocked,
-    } = line;
-    let [x, y, z] = party.thread;
-    let who = format!(
-        "({}) {threads} threads, first ({x}, {y}, {z}), at line {} ({})",
-        index + 1,
-        party.line,
-        party.what
-    );
-    let what = match blocked {
-        Blocked::Spinning => "poll memory that nobody writes".to_owned(),
-        Blocked::Gather => "wait at a barrier for the rest of their warp".to_owned(),
-        Blocked::Lanes { members } => format!("wait for lanes {members:#010x} of their warp"),
-        Blocked::Cluster => "wait at the cluster barrier".to_owned(),
-        Blocked::Barrier {
-            id,
-            arrived,
-            wanted,
-            missing,
-        } => {
-            let missing: Vec<String> = missing.iter().map(u32::to_string).collect();
-            let missing = if missing.is_empty() {
-                "none is left that could".to_owned()
-            } else {
-                missing.join(", ")
-            };
-            format!(
-                "wait at barrier {id}: {arrived} of {wanted} warps have come; missing: {missing}"
-            )
-        }
-        Blocked::Phase {
-            at,
-            phase,
-            pending,
-            expected,
-            tx,
-        } => format!(
-            "wait for phase {phase} (parity {}) of the mbarrier at shared byte {at}: {} of {expected} arrivals came, {tx} transaction bytes are outstanding",
-            phase & 1,
-            expected.saturating_sub(*pending),
-        ),
-        Blocked::NoObject { at } => format!("wait for shared byte {at}, where no mbarrier is"),
-    };
-    format!("{who} {what}")
-}
-
-fn arrival(at: u32, misuse: ArrivalMisuse) -> (String, String) {
-    let object = format!("the mbarrier at shared byte {at}");
+fn arrival(place: &str, misuse: ArrivalMisuse) -> (String, String) {
+    let object = format!("the mbarrier in {place}");
     match misuse {
         ArrivalMisuse::InitCount(count) => (
             format!("(1) initialises {object} for {count} arrivals; a count is 1 to 1048575"),
             "initialise for the number of arrivals of one phase".to_owned(),
         ),
         ArrivalMisuse::TooMany { count, pending, expected } => (
-            format!("(1) {count} arrivals on {object}, whose phase needs {pending} more of {expected}"),
-            "initialise for as many arrivals as there are in a phase (`.noinc` arrivals count), or let fewer threads arrive".to_owned(),
+            format!(
+                "(1) arrives {} on {object}, whose phase still needs {pending} of {expected} arrivals",
+                if count == 1 { "once more".to_owned() } else { format!("{count} times") }
+            ),
+            "wait for the phase to complete before arriving for the next; or initialise for as many arrivals as one phase gets, those of copies with `.noinc` among them".to_owned(),
         ),
         ArrivalMisuse::Completes => (
             format!("(1) completes the phase of {object}, which it promises not to"),
@@ -526,13 +402,9 @@ fn remedy(misuse: BarrierMisuse) -> String {
     .to_owned()
 }
 
-/// Bytes in words: offsets in decimal, global addresses in hexadecimal.
-fn span(space: &str, bytes: &Range<u64>) -> String {
-    if space == "global" || space == "generic" {
-        format!("bytes [{:#x}, {:#x})", bytes.start, bytes.end)
-    } else {
-        format!("bytes [{}, {})", bytes.start, bytes.end)
-    }
+/// A thread's or a block's index.
+fn index([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
 }
 
 /// Of an instruction that is not modelled.

@@ -30,7 +30,7 @@ pub(crate) fn merge(executor: Vec<Finding>, mut checker: Vec<Finding>) -> Vec<Fi
                 };
                 match checker.iter_mut().find(same) {
                     // Who waits is worth knowing all the same.
-                    Some(cause) => cause.notes.extend(finding.notes),
+                    Some(cause) => cause.notes.extend(renumbered(finding.notes)),
                     None => merged.push(finding),
                 }
             }
@@ -39,6 +39,16 @@ pub(crate) fn merge(executor: Vec<Finding>, mut checker: Vec<Finding>) -> Vec<Fi
     }
     merged.append(&mut checker);
     merged
+}
+
+/// Notes of another finding, whose numbers are not those of this one's parties.
+fn renumbered(notes: Vec<String>) -> impl Iterator<Item = String> {
+    let count = notes.len();
+    notes.into_iter().map(move |note| {
+        (1..=count).fold(note, |note, number| {
+            note.replace(&format!("({number})"), &format!("[{number}]"))
+        })
+    })
 }
 
 /// Whether the reading instruction is found to read before, or in no order with, the copy or store that writes what it reads.

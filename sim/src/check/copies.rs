@@ -109,6 +109,8 @@ pub(crate) struct PassedWait {
     pub(crate) pending: u32,
     /// How many groups the thread had committed then.
     pub(crate) committed: u32,
+    /// The newest copy that was in no group then, if there was one.
+    pub(crate) uncommitted: Option<Pc>,
 }
 
 /// The phase of an mbarrier that completes a batch.
@@ -143,9 +145,12 @@ pub(crate) struct Batch {
     pub(crate) completed_by: Option<Pc>,
     /// The era of its block in which that was.
     pub(crate) completed_era: Option<u32>,
+    /// The wait that completed its source only.
+    pub(crate) source_by: Option<Pc>,
     /// Where it is tracked by an mbarrier.
     pub(crate) attached: Option<Attachment>,
-    attached_lanes: u32,
+    /// The lanes whose copies are.
+    pub(crate) attached_lanes: u32,
     source: Milestone,
     destination: Milestone,
 }
@@ -215,6 +220,7 @@ impl Batches {
             passed: None,
             completed_by: None,
             completed_era: None,
+            source_by: None,
             attached: None,
             attached_lanes: 0,
             source: Milestone::default(),
@@ -403,6 +409,8 @@ impl Sequence {
         let committed = self.committed;
         let first = committed[mask.trailing_zeros() as usize % 32];
         let agreed = lanes(mask).all(|lane| committed[lane as usize] == first);
+        let newest = self.open.back().and_then(|&(id, _)| batches.get(id));
+        let newest = newest.map(|batch| (batch.group, batch.pc));
         let covers = |lanes_open: u32, batch: &mut Batch| {
             let here = lanes_open & mask;
             let done = if agreed {
@@ -418,10 +426,14 @@ impl Sequence {
             };
             let left = here & !done;
             if left != 0 {
+                let committed = committed[left.trailing_zeros() as usize];
                 batch.passed = Some(PassedWait {
                     pc,
                     pending,
-                    committed: committed[left.trailing_zeros() as usize],
+                    committed,
+                    uncommitted: newest
+                        .filter(|&(group, _)| group == committed)
+                        .map(|(_, pc)| pc),
                 });
             }
             done
@@ -456,6 +468,7 @@ impl Sequence {
                 effect.newest = Some(*id);
                 batch.source.reach(done, Seen::Issuer(tick));
                 if only_sources {
+                    batch.source_by = Some(pc);
                     writing.push_back((*id, done));
                 } else {
                     batch.destination.reach(done, Seen::Issuer(tick));

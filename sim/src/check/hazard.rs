@@ -125,6 +125,11 @@ pub(crate) enum Fact {
         /// The wait.
         wait: PassedWait,
     },
+    /// The thread that issued the copy waited for its source only.
+    SourceOnly {
+        /// The wait.
+        wait: Pc,
+    },
     /// The issuing thread waited, and nothing tells the reader.
     Unpublished {
         /// The wait.
@@ -271,9 +276,9 @@ impl Hazard {
     }
 }
 
-/// A thread of `lanes` ends although nothing told anybody that its copy is complete.
+/// A thread of `lanes` ends although nothing told anybody that its copy is complete, and no mbarrier will.
 pub(crate) fn outstanding(batch: &Batch, lanes: u32, exit: Pc) -> Option<Hazard> {
-    let open = lanes & !batch.milestone(Side::Destination).reached();
+    let open = lanes & !batch.milestone(Side::Destination).reached() & !batch.attached_lanes;
     if open == 0 {
         return None;
     }
@@ -526,6 +531,9 @@ fn incomplete(batch: &Batch, scene: Scene<'_>, facts: &mut Vec<Fact>) {
                 phase: attachment.phase,
             }
         }
+        (None, None) if batch.source_by.is_some() => Fact::SourceOnly {
+            wait: batch.source_by.unwrap_or_default(),
+        },
         (None, None) => Fact::NeverWaited { group },
         (None, Some(wait)) if wait.committed > group => left_open(batch, wait),
         (None, Some(wait)) => Fact::Uncommitted { wait },

@@ -8,7 +8,7 @@ use crate::finding::{Class, Finding, Party};
 use super::Checker;
 use super::advice::Advice;
 use super::hazard::{Deed, Fact, Hazard, Place, Suspect};
-use super::policy::Policy;
+use super::policy::{Disputed, Policy};
 
 /// Puts a hazard into words; `None` where the policy says not to tell it.
 pub(crate) fn finding(
@@ -37,12 +37,13 @@ pub(crate) fn finding(
         },
         bytes: hazard.bytes.clone(),
         parties: suspects
-            .map(|(group, suspect)| party(checker, group, suspect))
+            .map(|(group, suspect)| party(checker, group, suspect, hazard.class))
             .collect(),
         notes: hazard
             .facts
             .iter()
             .filter_map(|fact| words.note(*fact))
+            .chain(hazard.disputed().map(disputed))
             .collect(),
         remedy: words.remedy(),
     })
@@ -107,12 +108,41 @@ pub(crate) fn advice(advice: &Advice<'_>, policy: &Policy) -> Option<Finding> {
     })
 }
 
-fn party(checker: &Checker, group: u32, suspect: &Suspect) -> Party {
+/// The name of a disputed rule, by which its weight is set, and who disputes it.
+fn disputed(rule: Disputed) -> String {
+    let why = match rule {
+        Disputed::SameInstructionStore => "one of the lanes wins; which one is not said",
+        Disputed::InitFence => {
+            "newer texts let the copy signal the object through the generic proxy, and need no fence"
+        }
+        Disputed::AsyncOverwrite => {
+            "the text asks for the fence, and production kernels leave it out"
+        }
+        Disputed::FencePosition => {
+            "the text does not say on which side of the barrier the fence stands"
+        }
+        Disputed::AsyncAcrossBlocks => {
+            "the text orders the async proxy within a block only, and production kernels rely on more"
+        }
+        Disputed::RemoteArriveScope => {
+            "counting works with scope .cta, and production kernels rely on it; ordering is not promised"
+        }
+        Disputed::StoreAtExit => "the text is silent, and production kernels end so",
+    };
+    format!(
+        "disputed: {why}; `--policy {}=error` or `=off` decides",
+        rule.name()
+    )
+}
+
+fn party(checker: &Checker, group: u32, suspect: &Suspect, class: Class) -> Party {
     let shape = &checker.shape;
     let listed = checker.listing.instruction(suspect.pc);
     let mnemonic = listed.map_or("an instruction", |listed| listed.mnemonic.as_str());
     let copy_group = suspect
         .group
+        // Its number would be that of a group which it is not in.
+        .filter(|_| class != Class::UncommittedCopy)
         .map_or_else(String::new, |group| format!(", group {group}"));
     let what = match suspect.deed {
         Deed::Read => format!("{mnemonic} reads"),
@@ -272,6 +302,11 @@ impl Words<'_> {
             Class::StalePhase => {
                 format!("{bytes} read by (2) before (1), the copy that writes them, is complete: the wait saw an older phase")
             }
+            Class::TransactionBytes
+                if self.hazard.first.is_some_and(|first| matches!(first.deed, Deed::Object(MbarrierOp::Init(_)))) =>
+            {
+                format!("nobody announces the bytes that (2) delivers on the mbarrier in {bytes}, initialised by (1)")
+            }
             Class::TransactionBytes => {
                 format!("the bytes that (1) announces on the mbarrier in {bytes} are not those that (2) delivers")
             }
@@ -320,12 +355,24 @@ impl Words<'_> {
                 wait,
                 group,
                 needed,
-            } => format!(
-                "the wait at line {} allows {} open, after {} committed: it completes groups below {}, and the copy is in group {group}; to cover it, it may allow at most {needed}",
-                line(wait.pc),
-                groups(wait.pending),
-                groups(wait.committed),
-                wait.committed.saturating_sub(wait.pending),
+            } => {
+                let fresh = wait.uncommitted.map_or_else(String::new, |pc| {
+                    format!(
+                        "; the copies issued at line {} were in no group yet at that wait: committed before it, they count",
+                        line(pc)
+                    )
+                });
+                format!(
+                    "the wait at line {} allows {} open, after {} committed: it completes {}, and the copy is in group {group}; to cover it, it may allow at most {needed}{fresh}",
+                    line(wait.pc),
+                    groups(wait.pending),
+                    groups(wait.committed),
+                    completed(wait.committed.saturating_sub(wait.pending)),
+                )
+            }
+            Fact::SourceOnly { wait } => format!(
+                "the wait at line {} is `.read`: it says that the source was read, not that the destination is written",
+                line(wait)
             ),
             Fact::Uncommitted { wait } => format!(
                 "at the wait at line {} the copy was issued but not committed; a wait covers committed groups only",
@@ -419,16 +466,39 @@ impl Words<'_> {
         }
     }
 
+    /// Whether the wait would cover the copy if all that was issued before it were committed.
+    fn uncommitted(&self) -> bool {
+        self.hazard.facts.iter().any(|fact| match fact {
+            Fact::LeftOpen { wait, needed, .. } => {
+                wait.uncommitted.is_some() && wait.pending <= needed + 1
+            }
+            _ => false,
+        })
+    }
+
     fn remedy(&self) -> String {
         let wait = self.wait_instruction();
         let other = self
             .hazard
             .first
             .is_some_and(|first| first.thread != self.hazard.second.thread);
-        let then_barrier = if other {
-            ", then let a barrier follow before the read"
+        let first = self.hazard.first;
+        let same_warp =
+            first.is_some_and(|first| first.thread.warp == self.hazard.second.thread.warp);
+        let blocks =
+            |suspect: &Suspect| u32::from(suspect.thread.warp) / self.checker.shape.block_warps();
+        let other_block = first.is_some_and(|first| blocks(&first) != blocks(&self.hazard.second));
+        let barrier = if other_block {
+            "a barrier of the cluster (`barrier.cluster.arrive.release`, then `barrier.cluster.wait.acquire`)"
+        } else if same_warp {
+            "`bar.warp.sync` (or a barrier of the block)"
         } else {
-            ""
+            "a barrier of the block"
+        };
+        let then_barrier = if other {
+            format!(", with {barrier} between it and the read")
+        } else {
+            String::new()
         };
         let attached = self
             .hazard
@@ -440,10 +510,13 @@ impl Words<'_> {
                 "wait for the mbarrier's phase before the bytes are used".to_owned()
             }
             Class::ReadBeforeWait => {
-                format!("put `{wait} 0` (or the largest count that still covers the group) on the copying thread before the read{then_barrier}")
+                format!("put `{wait} 0`, or the largest count that still covers the group, on the copying thread before the read{then_barrier}")
             }
             Class::UnpublishedCopy => {
-                "put a barrier after the copying thread's wait and before the read".to_owned()
+                format!("put {barrier} after the copying thread's wait and before the read")
+            }
+            Class::WaitCount if self.uncommitted() => {
+                format!("commit before the wait, not behind it{then_barrier}")
             }
             Class::WaitCount => {
                 let needed = self.hazard.facts.iter().find_map(|fact| match fact {
@@ -467,7 +540,7 @@ impl Words<'_> {
             Class::StoreReadEarly => {
                 format!("wait with `{wait}` (not `.read`, which says only that the source was read) before the bytes are used")
             }
-            Class::SharedRace => "put a barrier of the block between the two".to_owned(),
+            Class::SharedRace => format!("put {barrier} between the two"),
             Class::WarpRace if self.hazard.facts.contains(&Fact::SameInstruction) => {
                 "let one lane store, or give each lane its own address".to_owned()
             }
@@ -488,6 +561,11 @@ impl Words<'_> {
             }
             Class::MbarrierLifetime => "initialise the object with `mbarrier.init` before it is used".to_owned(),
             Class::MbarrierClobbered => "use `mbarrier.inval` before the bytes serve for anything else".to_owned(),
+            Class::StalePhase
+                if self.hazard.facts.iter().any(|fact| matches!(fact, Fact::StaleWait { seen: None, .. })) =>
+            {
+                "wait for parity 0 first: on a fresh mbarrier, a wait for parity 1 is over at once".to_owned()
+            }
             Class::StalePhase => {
                 "flip the parity once for each phase of this mbarrier, and no more often".to_owned()
             }
@@ -515,6 +593,15 @@ impl Words<'_> {
             Class::GlobalRace => "put a barrier of the block between the two".to_owned(),
             _ => "order the two accesses".to_owned(),
         }
+    }
+}
+
+/// The groups below a number.
+fn completed(below: u32) -> String {
+    match below {
+        0 => "none".to_owned(),
+        1 => "group 0".to_owned(),
+        below => format!("groups 0 to {}", below - 1),
     }
 }
 

@@ -503,24 +503,14 @@ impl<M: Monitor> Group<'_, M> {
         let missing = !segment.valid_bits(at, touch.bytes) & low_bits(touch.bytes);
         let from = at + u64::from(missing.trailing_zeros());
         let to = at + 64 - u64::from(missing.leading_zeros());
-        let variable = self.variable(touch.region, at);
         let (space, bytes) = (touch.region.name(), from..to);
         let copy = match touch.region {
             Region::Shared { rank } => self.in_flight_into(warp, rank, &bytes),
             _ => None,
         };
         let fault = match copy {
-            Some(copy) => Fault::InFlight {
-                space,
-                bytes,
-                variable,
-                copy,
-            },
-            None => Fault::Uninitialized {
-                space,
-                bytes,
-                variable,
-            },
+            Some(copy) => Fault::InFlight { space, bytes, copy },
+            None => Fault::Uninitialized { space, bytes },
         };
         self.note(warp, touch.pc, 1 << lane, fault);
     }

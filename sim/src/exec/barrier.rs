@@ -19,6 +19,8 @@ struct Round {
     reduces: bool,
     /// Where the first arrival was.
     first: Pc,
+    /// Whose it was.
+    opener: u32,
     /// Warps that have arrived, one bit each.
     arrived: u64,
     popc: u32,
@@ -177,6 +179,7 @@ impl<M: Monitor> Group<'_, M> {
             warps,
             reduces,
             first: pc,
+            opener: self.warp,
             arrived: 0,
             popc: 0,
             and: true,
@@ -195,8 +198,8 @@ impl<M: Monitor> Group<'_, M> {
             None
         };
         if let Some(misuse) = misuse {
-            let first = round.first;
-            let other = self.party(first, 1);
+            let (opener, first) = (round.opener, round.first);
+            let other = self.party_of((self.rank, opener), first, 1);
             return Err(self.fault(
                 warp,
                 pc,

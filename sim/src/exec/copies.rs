@@ -366,7 +366,7 @@ impl<M: Monitor> Group<'_, M> {
                 let due = arrivals.mask & lanes;
                 arrivals.mask &= !due;
                 for lane in lanes_of(due) {
-                    self.arrive_for_copies(arrivals.objects[lane]);
+                    self.arrive_for_copies(arrivals.objects[lane], lane);
                 }
             }
         }

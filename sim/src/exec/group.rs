@@ -16,7 +16,7 @@ use crate::event::{Monitor, Pc, Site};
 use crate::finding::{Class, Finding, Party};
 use crate::launch::{Incomplete, Landing, Trap};
 use crate::memory::segment::Segment;
-use crate::report::{self, Fault};
+use crate::report::{self, Fault, Names};
 
 /// Steps of one warp before another's turn.
 const TURN: u32 = 20_000;
@@ -499,29 +499,6 @@ impl<'m, M: Monitor> Group<'m, M> {
         }
     }
 
-    /// The variable at an offset of a region.
-    pub(crate) fn variable(&self, region: Region, address: u64) -> Option<String> {
-        match region {
-            Region::Shared { .. } => self
-                .machine
-                .program
-                .shared
-                .variables
-                .iter()
-                .find(|variable| {
-                    let bytes = if variable.dynamic {
-                        self.machine.dynamic_shared
-                    } else {
-                        variable.bytes
-                    };
-                    (u64::from(variable.offset)..u64::from(variable.offset) + u64::from(bytes))
-                        .contains(&address)
-                })
-                .map(|variable| variable.name.clone()),
-            _ => None,
-        }
-    }
-
     /// Who the lowest lane of a mask of the running warp is, at an instruction.
     pub(crate) fn party(&self, pc: Pc, mask: u32) -> Party {
         self.party_of((self.rank, self.warp), pc, mask)
@@ -560,7 +537,8 @@ impl<'m, M: Monitor> Group<'m, M> {
 
     /// Records a fault of the running warp's lanes.
     pub(crate) fn record(&mut self, pc: Pc, mask: u32, fault: Fault) {
-        let finding = report::finding(&fault, self.party(pc, mask));
+        let names = Names(&self.machine.program.shared.variables);
+        let finding = report::finding(&fault, self.party(pc, mask), names);
         match self.folded.get(&(finding.class, pc)) {
             Some(index) => self.results.findings[*index].count += 1,
             None => {

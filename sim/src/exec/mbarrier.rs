@@ -6,6 +6,7 @@
 
 use super::access::{Region, addresses};
 use super::group::{Group, Stop};
+use super::roll::Roll;
 use super::warp::{Wait, Warp};
 use crate::event::{MbarrierOp, Monitor, Pc, Window};
 use crate::lanes::{LANES, lanes_of};
@@ -47,26 +48,32 @@ impl State {
 
 /// The objects of a block, by offset. There are few, and a lookup is a walk.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Objects(Vec<(u32, State)>);
+pub(crate) struct Objects(Vec<(u32, State, Roll)>);
 
 impl Objects {
     /// The object at an offset.
     pub(crate) fn get(&mut self, offset: u32) -> Option<&mut State> {
         self.0
             .iter_mut()
-            .find(|(at, _)| *at == offset)
-            .map(|(_, state)| state)
+            .find(|(at, ..)| *at == offset)
+            .map(|(_, state, _)| state)
+    }
+
+    /// Who arrived on the object at an offset, and its bytes.
+    pub(crate) fn roll(&mut self, offset: u32) -> Option<&mut Roll> {
+        self.0
+            .iter_mut()
+            .find(|(at, ..)| *at == offset)
+            .map(|(.., roll)| roll)
     }
 
     fn insert(&mut self, offset: u32, state: State) {
-        match self.get(offset) {
-            Some(known) => *known = state,
-            None => self.0.push((offset, state)),
-        }
+        self.remove(offset);
+        self.0.push((offset, state, Roll::default()));
     }
 
     fn remove(&mut self, offset: u32) {
-        self.0.retain(|(at, _)| *at != offset);
+        self.0.retain(|(at, ..)| *at != offset);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -281,6 +288,7 @@ impl<M: Monitor> Group<'_, M> {
             state.expected -= count;
         }
         state.pending -= count;
+        self.enter(at, lane);
         self.settle(at);
         Ok(token)
     }
@@ -320,6 +328,7 @@ impl<M: Monitor> Group<'_, M> {
         let state = self.live_object(warp, pc, lane, at)?;
         state.tx += bytes;
         let tx = state.tx;
+        self.count_bytes(at, bytes);
         if tx.unsigned_abs() > MAX_COUNT.into() {
             return Err(self.fault(
                 warp,
@@ -338,7 +347,29 @@ impl<M: Monitor> Group<'_, M> {
         };
         let phase = state.phase;
         if state.try_complete() {
+            if let Some(roll) = self.roll(at) {
+                roll.turn();
+            }
             self.monitor.mbarrier_complete(place(at), phase);
+        }
+    }
+
+    /// Who arrived on an object, and its bytes.
+    fn roll(&mut self, at: At) -> Option<&mut Roll> {
+        self.blocks[usize::from(at.0)].shared.objects.roll(at.1)
+    }
+
+    /// A lane of the warp at hand arrives.
+    fn enter(&mut self, at: At, lane: usize) {
+        let (rank, warp) = (self.rank, self.warp);
+        if let Some(roll) = self.roll(at) {
+            roll.arrive(rank, warp, lane);
+        }
+    }
+
+    fn count_bytes(&mut self, at: At, bytes: i64) {
+        if let Some(roll) = self.roll(at) {
+            roll.count(bytes);
         }
     }
 
@@ -348,15 +379,17 @@ impl<M: Monitor> Group<'_, M> {
         if let Some(state) = self.blocks[usize::from(at.0)].shared.objects.get(at.1) {
             state.tx -= i64::from(bytes);
         }
+        self.count_bytes(at, -i64::from(bytes));
         self.writes += 1;
         self.settle(at);
     }
 
     /// An arrival by the system for a thread whose copies are done.
-    pub(crate) fn arrive_for_copies(&mut self, at: At) {
+    pub(crate) fn arrive_for_copies(&mut self, at: At, lane: usize) {
         if let Some(state) = self.blocks[usize::from(at.0)].shared.objects.get(at.1) {
             state.pending = state.pending.saturating_sub(1);
         }
+        self.enter(at, lane);
         self.writes += 1;
         self.settle(at);
     }

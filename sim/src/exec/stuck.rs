@@ -6,12 +6,25 @@
 
 use super::group::{Group, Stop};
 use super::mbarrier::At;
+use super::roll::{Seats, join};
 use super::warp::{Fragment, Wait};
 use crate::event::Monitor;
-use crate::report::{Blocked, Fault, WaitLine};
+use crate::finding::Party;
+use crate::lanes::lanes_of;
+use crate::report::{Blocked, Crowd, Fault, WaitLine};
 
 /// Rounds of answers without any effect before threads are taken to wait for ever.
 const MAX_ANSWERS: u32 = 64;
+
+/// Threads that wait at one line for one thing.
+struct Queue {
+    /// The first of them.
+    party: Party,
+    /// The line, and what they wait for.
+    place: (u32, Blocked),
+    wait: Wait,
+    threads: Vec<Seats>,
+}
 
 impl<M: Monitor> Group<'_, M> {
     /// Nothing could run. An error ends the group.
@@ -113,34 +126,45 @@ impl<M: Monitor> Group<'_, M> {
     /// The finding of threads that wait for ever.
     pub(crate) fn deadlock(&mut self) -> Stop {
         self.monitor.stuck();
-        let waiting: Vec<(u16, u32, Fragment)> = self
+        let waiting: Vec<(Seats, Fragment)> = self
             .fragments()
-            .map(|(rank, warp, fragment)| (rank, warp, *fragment))
+            .map(|(rank, warp, fragment)| {
+                let lanes = fragment.mask;
+                (Seats { rank, warp, lanes }, *fragment)
+            })
             .collect();
-        let mut lines: Vec<WaitLine> = Vec::new();
-        let mut first = None;
-        for (rank, index, fragment) in waiting {
-            (self.rank, self.warp) = (rank, index);
-            first.get_or_insert((rank, index, fragment));
-            let threads = fragment.mask.count_ones();
-            let blocked = self.blocked(rank, fragment.wait);
-            let party = self.party(fragment.pc, fragment.mask);
-            match lines
-                .iter_mut()
-                .find(|line| line.party.line == party.line && line.blocked == blocked)
-            {
-                Some(line) => line.threads += threads,
-                None => lines.push(WaitLine {
-                    party,
-                    threads,
-                    blocked,
+        let Some(&(first, fragment)) = waiting.first() else {
+            return Stop;
+        };
+        let mut queues: Vec<Queue> = Vec::new();
+        for (seats, fragment) in waiting {
+            let blocked = self.blocked(seats.rank, fragment.wait);
+            let line = self.machine.program.places[fragment.pc as usize].line;
+            let place = (line, blocked.clone());
+            match queues.iter_mut().find(|queue| queue.place == place) {
+                Some(queue) => join(&mut queue.threads, seats),
+                None => queues.push(Queue {
+                    party: self.party_of((seats.rank, seats.warp), fragment.pc, seats.lanes),
+                    place,
+                    wait: fragment.wait,
+                    threads: vec![seats],
                 }),
             }
         }
-        let Some((rank, index, fragment)) = first else {
-            return Stop;
-        };
-        (self.rank, self.warp) = (rank, index);
+        let lines = queues
+            .iter()
+            .map(|queue| {
+                let (came, absent) = self.company(queue, &queues);
+                WaitLine {
+                    party: queue.party.clone(),
+                    threads: self.crowd(&queue.threads, &[]),
+                    blocked: queue.place.1.clone(),
+                    came: self.crowd(&came, &queues),
+                    absent: self.crowd(&absent, &queues),
+                }
+            })
+            .collect();
+        (self.rank, self.warp) = (first.rank, first.warp);
         self.record(fragment.pc, fragment.mask, Fault::Deadlock { lines });
         Stop
     }
@@ -154,34 +178,129 @@ impl<M: Monitor> Group<'_, M> {
             Wait::Barrier { id, .. } => {
                 let block = &self.blocks[usize::from(rank)];
                 let round = block.barriers.waiting(id);
-                let live = block
-                    .warps
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, warp)| warp.live != 0);
-                let arrived = round.map_or(0, |round| round.arrived);
-                let missing = live
-                    .filter(|(index, _)| arrived >> index & 1 == 0)
-                    .map(|(index, _)| index as u32);
                 Blocked::Barrier {
                     id,
-                    arrived: arrived.count_ones(),
+                    arrived: round.map_or(0, |round| round.arrived.count_ones()),
                     wanted: round.and_then(|round| round.wanted).unwrap_or(block.live),
-                    missing: missing.collect(),
                 }
             }
             Wait::Mbarrier { rank, offset, .. } => {
-                match self.blocks[usize::from(rank)].shared.objects.get(offset) {
+                let objects = &mut self.blocks[usize::from(rank)].shared.objects;
+                let bytes = objects
+                    .roll(offset)
+                    .map_or((0, 0), |roll| (roll.announced, roll.delivered));
+                match objects.get(offset) {
                     Some(state) => Blocked::Phase {
                         at: offset,
                         phase: state.phase,
                         pending: state.pending,
                         expected: state.expected,
-                        tx: state.tx,
+                        announced: bytes.0,
+                        delivered: bytes.1,
                     },
                     None => Blocked::NoObject { at: offset },
                 }
             }
+        }
+    }
+
+    /// Who has come to what a queue waits for, and who has not, as far as that is known.
+    fn company(&mut self, queue: &Queue, queues: &[Queue]) -> (Vec<Seats>, Vec<Seats>) {
+        let Some(&Seats { rank, warp, .. }) = queue.threads.first() else {
+            return Default::default();
+        };
+        let block = &mut self.blocks[usize::from(rank)];
+        // Of one warp: the lanes that run and are not there.
+        let missing = |lanes: u32, there: u32| {
+            let lanes = lanes & !there;
+            let seats = Seats { rank, warp, lanes };
+            (lanes != 0).then_some(seats).into_iter().collect()
+        };
+        let of_warp = |queue: &Queue| {
+            let mine = queue.threads.iter();
+            mine.filter(|seats| (seats.rank, seats.warp) == (rank, warp))
+                .fold(0, |all, seats| all | seats.lanes)
+        };
+        match queue.wait {
+            Wait::Ready => Default::default(),
+            Wait::Gather => {
+                let live = block.warps[warp as usize].live;
+                (Vec::new(), missing(live, of_warp(queue)))
+            }
+            Wait::Lanes(members) => (Vec::new(), missing(members, of_warp(queue))),
+            Wait::Barrier { id, .. } => {
+                let arrived = block.barriers.waiting(id).map_or(0, |round| round.arrived);
+                let warps = block.warps.iter().zip(0_u32..);
+                let absent =
+                    warps.filter(|(other, index)| other.live != 0 && arrived >> index & 1 == 0);
+                let absent = absent.map(|(other, index)| Seats {
+                    rank,
+                    warp: index,
+                    lanes: other.live,
+                });
+                (Vec::new(), absent.collect())
+            }
+            Wait::Cluster { .. } => {
+                let mut absent = Vec::new();
+                for other in queues {
+                    if !matches!(other.wait, Wait::Cluster { .. }) {
+                        other
+                            .threads
+                            .iter()
+                            .for_each(|seats| join(&mut absent, *seats));
+                    }
+                }
+                (Vec::new(), absent)
+            }
+            Wait::Mbarrier { rank, offset, .. } => self.blocks[usize::from(rank)]
+                .shared
+                .objects
+                .roll(offset)
+                .map(|roll| (roll.came().to_vec(), roll.absent()))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Threads as a report tells them, with where among the queues they are.
+    fn crowd(&self, seats: &[Seats], queues: &[Queue]) -> Crowd {
+        let mut threads: Vec<(u16, u32)> = seats
+            .iter()
+            .flat_map(|seats| {
+                lanes_of(seats.lanes).map(|lane| (seats.rank, seats.warp * 32 + lane as u32))
+            })
+            .collect();
+        threads.sort_unstable();
+        let (Some(&first), Some(&last)) = (threads.first(), threads.last()) else {
+            return Crowd::default();
+        };
+        let place = |(rank, thread): (u16, u32)| {
+            (
+                self.machine.block.index(thread.into()),
+                self.blocks[usize::from(rank)].index,
+            )
+        };
+        let overlap = |queue: &Queue| {
+            queue.threads.iter().any(|there| {
+                seats.iter().any(|here| {
+                    (here.rank, here.warp) == (there.rank, there.warp)
+                        && here.lanes & there.lanes != 0
+                })
+            })
+        };
+        let ended = seats.iter().map(|seats| {
+            let live = self.blocks[usize::from(seats.rank)].warps[seats.warp as usize].live;
+            (seats.lanes & !live).count_ones()
+        });
+        let count = threads.len() as u32;
+        Crowd {
+            count,
+            first: place(first),
+            last: place(last),
+            whole: first.0 == last.0 && last.1 - first.1 + 1 == count,
+            ended: ended.sum(),
+            wait_at: (0..queues.len())
+                .filter(|&at| overlap(&queues[at]))
+                .collect(),
         }
     }
 }

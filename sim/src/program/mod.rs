@@ -12,7 +12,7 @@ use crate::check::{Listed, Listing};
 
 use crate::event::Pc;
 pub(crate) use layout::{
-    ConstantBank, GlobalVariable, ParamSlot, Relocation, SharedLayout, Target,
+    ConstantBank, GlobalVariable, ParamSlot, Relocation, SharedLayout, SharedVariable, Target,
 };
 use op::{Inst, Reg};
 
