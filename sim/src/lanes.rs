@@ -98,20 +98,30 @@ pub(crate) enum File {
 pub(crate) trait Lane: Copy {
     /// Where its registers are.
     const FILE: File;
+    /// How the register holds it.
+    type Bits: Copy + Default;
     /// A register opened for reading.
     type Source<'a>;
     /// Opens a register for reading.
     fn open(registers: &Registers, index: Reg) -> Self::Source<'_>;
     /// One lane of it.
     fn get(source: &Self::Source<'_>, lane: usize) -> Self;
+    /// The value as the register holds it.
+    fn bits(self) -> Self::Bits;
     /// Writes the lanes of `mask`.
-    fn write(registers: &mut Registers, index: Reg, values: &[Self; LANES], mask: u32);
+    fn write_bits(registers: &mut Registers, index: Reg, values: &[Self::Bits; LANES], mask: u32);
+    /// Writes the lanes of `mask`.
+    #[inline(always)]
+    fn write(registers: &mut Registers, index: Reg, values: &[Self; LANES], mask: u32) {
+        Self::write_bits(registers, index, &values.map(Self::bits), mask);
+    }
 }
 
 macro_rules! lane_types {
     ($($ty:ty: $file:ident $bits:ident $row:ident $set:ident, $from:expr, $to:expr;)*) => {$(
         impl Lane for $ty {
             const FILE: File = File::$file;
+            type Bits = $bits;
             type Source<'a> = &'a [$bits; LANES];
             #[inline(always)]
             fn open(registers: &Registers, index: Reg) -> Self::Source<'_> {
@@ -122,8 +132,12 @@ macro_rules! lane_types {
                 ($from)(source[lane])
             }
             #[inline(always)]
-            fn write(registers: &mut Registers, index: Reg, values: &[Self; LANES], mask: u32) {
-                registers.$set(index, &values.map($to), mask);
+            fn bits(self) -> $bits {
+                ($to)(self)
+            }
+            #[inline(always)]
+            fn write_bits(registers: &mut Registers, index: Reg, values: &[$bits; LANES], mask: u32) {
+                registers.$set(index, values, mask);
             }
         }
     )*};
@@ -144,6 +158,7 @@ lane_types! {
 
 impl Lane for bool {
     const FILE: File = File::Pred;
+    type Bits = bool;
     type Source<'a> = u32;
     #[inline(always)]
     fn open(registers: &Registers, index: Reg) -> u32 {
@@ -154,7 +169,11 @@ impl Lane for bool {
         source >> lane & 1 != 0
     }
     #[inline(always)]
-    fn write(registers: &mut Registers, index: Reg, values: &[Self; LANES], mask: u32) {
+    fn bits(self) -> bool {
+        self
+    }
+    #[inline(always)]
+    fn write_bits(registers: &mut Registers, index: Reg, values: &[bool; LANES], mask: u32) {
         registers.set_pred(index, pack(values), mask);
     }
 }
@@ -164,7 +183,10 @@ impl Lane for bool {
 pub(crate) fn pack(values: &[bool; LANES]) -> u32 {
     let mut mask = 0;
     for group in 0..LANES / 8 {
-        let bytes: [u8; 8] = std::array::from_fn(|lane| u8::from(values[group * 8 + lane]));
+        let mut bytes = [0; 8];
+        for (lane, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from(values[group * 8 + lane]);
+        }
         // The product moves byte k's low bit to bit 56 + k.
         let bits = u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         mask |= (bits as u32) << (group * 8);
@@ -173,17 +195,51 @@ pub(crate) fn pack(values: &[bool; LANES]) -> u32 {
 }
 
 /// Whether the variants for AVX2 and FMA can run here.
-#[cfg(target_arch = "x86_64")]
-fn wide() -> bool {
-    use std::arch::is_x86_feature_detected as has;
-    has!("avx2")
-        && has!("fma")
-        && has!("f16c")
-        && has!("bmi1")
-        && has!("bmi2")
-        && has!("lzcnt")
-        && has!("popcnt")
+pub(crate) fn wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        has!("avx2")
+            && has!("fma")
+            && has!("f16c")
+            && has!("bmi1")
+            && has!("bmi2")
+            && has!("lzcnt")
+            && has!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
+
+/// Defines a method twice from one body: for the baseline, and for AVX2 and its like, taken where the group's `wide` says that they are there.
+///
+/// Only what is inlined into the second is compiled for it, so the body calls functions that are always inlined, and no iterator adaptors.
+macro_rules! twice {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident / $wide:ident / $body:ident (&mut $self:ident $(, $arg:ident: $ty:ty)*) -> $ret:ty $code:block) => {
+        #[inline(always)]
+        #[allow(clippy::too_many_arguments, reason = "one method, written once and defined three times")]
+        fn $body(&mut $self $(, $arg: $ty)*) -> $ret $code
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+        #[allow(clippy::too_many_arguments, reason = "see above")]
+        fn $wide(&mut $self $(, $arg: $ty)*) -> $ret {
+            $self.$body($($arg),*)
+        }
+
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments, reason = "see above")]
+        $vis fn $name(&mut $self $(, $arg: $ty)*) -> $ret {
+            #[cfg(target_arch = "x86_64")]
+            if $self.wide {
+                // SAFETY: `wide` says that this machine has the instructions.
+                return unsafe { $self.$wide($($arg),*) };
+            }
+            $self.$body($($arg),*)
+        }
+    };
+}
+pub(crate) use twice;
 
 /// The value of a closure type without captures.
 #[inline(always)]
@@ -198,11 +254,15 @@ macro_rules! lane_arity {
         #[inline(always)]
         fn $body<D: Lane, $($ty: Lane,)+ F: Fn($($ty),+) -> D + Copy>(registers: &mut Registers, op: &LaneOp, mask: u32) {
             let f = closure::<F>();
-            let results = {
+            // A plain loop: what `array::from_fn` and `map` call is compiled for the baseline wherever it is not inlined.
+            let mut results = [D::Bits::default(); LANES];
+            {
                 $(let $value = $ty::open(registers, op.$field);)+
-                std::array::from_fn(|lane| f($($ty::get(&$value, lane)),+))
-            };
-            D::write(registers, op.d, &results, mask);
+                for (lane, result) in results.iter_mut().enumerate() {
+                    *result = f($($ty::get(&$value, lane)),+).bits();
+                }
+            }
+            D::write_bits(registers, op.d, &results, mask);
         }
 
         fn $base<D: Lane, $($ty: Lane,)+ F: Fn($($ty),+) -> D + Copy>(registers: &mut Registers, op: &LaneOp, mask: u32) {

@@ -37,6 +37,8 @@ pub struct BlockReport {
 pub struct BlockMonitor {
     pub(super) checker: Arc<Checker>,
     pub(super) group: u32,
+    /// Whether this machine can run what is compiled for AVX2.
+    pub(super) wide: bool,
     /// How many releases of this group other groups could see.
     pub(super) era: u32,
     pub(super) threads: Threads,
@@ -60,6 +62,7 @@ impl BlockMonitor {
         Self {
             checker,
             group,
+            wide: crate::lanes::wide(),
             era: 0,
             threads: Threads::new((0..shape.warps()).map(|warp| shape.lanes_of(warp))),
             batches: Batches::default(),

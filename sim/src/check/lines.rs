@@ -99,6 +99,7 @@ pub(crate) fn each_line_of_run(
 }
 
 /// Whether the lanes are neighbours and touch neighbouring elements, aligned to their size.
+#[inline(always)]
 pub(crate) fn is_run(addresses: &[u64; 32], mask: u32, size: u32) -> bool {
     let first = mask.trailing_zeros();
     let from = addresses[first as usize];

@@ -116,6 +116,7 @@ pub(crate) struct Visit<'a> {
 
 impl Visit<'_> {
     /// The first and the last line, if the lanes are neighbours that touch neighbouring elements.
+    #[inline(always)]
     pub(crate) fn run(&self) -> Option<(u64, u64)> {
         if !is_run(self.addresses, self.mask, self.size) {
             return None;
@@ -127,6 +128,7 @@ impl Visit<'_> {
     }
 
     /// Every line that the lanes touch, once.
+    #[inline(always)]
     pub(crate) fn lines(&self, mut each: impl FnMut(u64)) {
         let (mut low, mut high) = (u64::MAX, 0);
         for (lane, &address) in self.addresses.iter().enumerate() {

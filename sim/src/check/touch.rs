@@ -17,10 +17,12 @@ use super::quick::{Prior, Summary, Visit};
 use super::record::{Actor, LINE, Record, bits, lanes};
 use super::shadow::Viewer;
 use super::threads::Known;
+use crate::lanes::twice;
 
 impl BlockMonitor {
+    twice! {
     /// Checks what the lanes of one warp do, and remembers it.
-    pub(super) fn visit(&mut self, visit: &Visit<'_>) {
+    pub(super) fn visit / visit_wide / visit_body(&mut self, visit: &Visit<'_>) -> () {
         if visit.place == Place::Global {
             self.note_for_other_blocks(visit);
         }
@@ -36,10 +38,13 @@ impl BlockMonitor {
             return;
         }
         self.play_log();
-        self.visit_lines(visit, prior);
+        // Neighbours have each their own bytes.
+        self.visit_lines(visit, prior, false);
+    }
     }
 
     /// The same for lanes that are no neighbours.
+    #[inline(always)]
     fn visit_scattered(&mut self, visit: &Visit<'_>) {
         let mut quiet = true;
         let mut prior = Prior::NOTHING;
@@ -61,15 +66,15 @@ impl BlockMonitor {
             return;
         }
         self.play_log();
-        self.visit_lines(visit, prior);
+        self.visit_lines(visit, prior, true);
     }
 
-    /// The slow path: line by line.
-    fn visit_lines(&mut self, visit: &Visit<'_>, prior: Prior) {
+    /// The slow path: line by line. `meet` tells whether two lanes may have the same bytes.
+    fn visit_lines(&mut self, visit: &Visit<'_>, prior: Prior, meet: bool) {
         each_line(visit.addresses, visit.mask, visit.size, |line, print| {
             let record = visit.record(print, prior);
             let weak = record.strength.scope.is_none();
-            if visit.deed.writes() && weak {
+            if meet && visit.deed.writes() && weak {
                 self.same_instruction(visit.place, line, &record, visit.deed);
             }
             self.touch(visit.place, line, record, visit.deed, visit.group);

@@ -3,7 +3,7 @@
 use super::group::{Group, Stop};
 use super::warp::Warp;
 use crate::event::{self, Access, AccessKind, Monitor, Ordering, Pc, Site, Window};
-use crate::lanes::{LANES, Registers, lanes_of};
+use crate::lanes::{LANES, Registers, lanes_of, twice};
 use crate::memory::lanes::{self, Extent, Lanes, extent};
 use crate::memory::segment::{Segment, low_bits};
 use crate::memory::window;
@@ -45,22 +45,28 @@ impl Region {
     }
 }
 
+/// Lanes of one access whose bytes are in so many have them close together.
+const NEAR: u64 = 1024;
+
 /// What [`Group::by_region`] calls for each window.
 type Each<'a, G> = dyn FnMut(&mut G, Region, &[u64; LANES], u32) -> Result<(), Stop> + 'a;
 
 /// The addresses of an operand, by lane.
 #[inline(always)]
 pub(crate) fn addresses(registers: &Registers, address: Address) -> [u64; LANES] {
+    let mut addresses = [0; LANES];
     if address.wide {
-        registers
-            .row64(address.base)
-            .map(|base| base.wrapping_add(address.offset as u64))
+        let base = registers.row64(address.base);
+        for (address_of, base) in addresses.iter_mut().zip(base) {
+            *address_of = base.wrapping_add(address.offset as u64);
+        }
     } else {
-        let offset = address.offset as u32;
-        registers
-            .row32(address.base)
-            .map(|base| u64::from(base.wrapping_add(offset)))
+        let (base, offset) = (registers.row32(address.base), address.offset as u32);
+        for (address_of, base) in addresses.iter_mut().zip(base) {
+            *address_of = u64::from(base.wrapping_add(offset));
+        }
     }
+    addresses
 }
 
 /// What one access does with its bytes, apart from moving them.
@@ -241,6 +247,13 @@ impl<M: Monitor> Group<'_, M> {
             }
             return;
         }
+        // Mostly all is written between the lanes too, which takes fewer words to see.
+        if touch.kind == AccessKind::Read
+            && extent.high - extent.low <= NEAR
+            && segment.is_valid(extent.low, extent.high)
+        {
+            return;
+        }
         for lane in lanes_of(touch.mask) {
             let at = touch.addresses[lane];
             if reads && segment.valid_bits(at, touch.bytes) != low_bits(touch.bytes) {
@@ -252,13 +265,9 @@ impl<M: Monitor> Group<'_, M> {
         }
     }
 
-    pub(crate) fn load(
-        &mut self,
-        warp: &mut Warp,
-        pc: Pc,
-        index: u32,
-        mask: u32,
-    ) -> Result<(), Stop> {
+    twice! {
+    /// A load by the lanes of the mask.
+    pub(crate) fn load / load_wide / load_body(&mut self, warp: &mut Warp, pc: Pc, index: u32, mask: u32) -> Result<(), Stop> {
         let memory = &self.machine.program.tables.memory[index as usize];
         let addresses = addresses(&warp.registers, memory.address);
         if memory.ordering != Ordering::Weak {
@@ -279,6 +288,7 @@ impl<M: Monitor> Group<'_, M> {
                 },
             ),
         }
+    }
     }
 
     #[inline(always)]
@@ -307,10 +317,7 @@ impl<M: Monitor> Group<'_, M> {
             return self.local(warp, &touch, memory, true);
         }
         let Some((host, step)) = self.touch(warp, &touch, index as usize)? else {
-            // Rare enough to go lane by lane.
-            return lanes_of(mask).try_for_each(|lane| {
-                self.load_region(warp, pc, index, region, addresses, 1 << lane)
-            });
+            return self.load_scattered(warp, pc, index, region, addresses, mask);
         };
         if memory.ordering != Ordering::Weak {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
@@ -331,13 +338,39 @@ impl<M: Monitor> Group<'_, M> {
         Ok(())
     }
 
-    pub(crate) fn store(
+    /// Lanes whose bytes are in different segments: rare enough to go one by one.
+    #[cold]
+    fn load_scattered(
         &mut self,
         warp: &mut Warp,
         pc: Pc,
         index: u32,
+        region: Region,
+        addresses: &[u64; LANES],
         mask: u32,
     ) -> Result<(), Stop> {
+        lanes_of(mask)
+            .try_for_each(|lane| self.load_region(warp, pc, index, region, addresses, 1 << lane))
+    }
+
+    /// The same for stores.
+    #[cold]
+    fn store_scattered(
+        &mut self,
+        warp: &mut Warp,
+        pc: Pc,
+        index: u32,
+        region: Region,
+        addresses: &[u64; LANES],
+        mask: u32,
+    ) -> Result<(), Stop> {
+        lanes_of(mask)
+            .try_for_each(|lane| self.store_region(warp, pc, index, region, addresses, 1 << lane))
+    }
+
+    twice! {
+    /// A store by the lanes of the mask.
+    pub(crate) fn store / store_wide / store_body(&mut self, warp: &mut Warp, pc: Pc, index: u32, mask: u32) -> Result<(), Stop> {
         let memory = &self.machine.program.tables.memory[index as usize];
         let addresses = addresses(&warp.registers, memory.address);
         self.writes += 1;
@@ -356,6 +389,7 @@ impl<M: Monitor> Group<'_, M> {
                 },
             ),
         }
+    }
     }
 
     #[inline(always)]
@@ -384,10 +418,7 @@ impl<M: Monitor> Group<'_, M> {
             return self.local(warp, &touch, memory, false);
         }
         let Some((host, step)) = self.touch(warp, &touch, index as usize)? else {
-            // Rare enough to go lane by lane.
-            return lanes_of(mask).try_for_each(|lane| {
-                self.store_region(warp, pc, index, region, addresses, 1 << lane)
-            });
+            return self.store_scattered(warp, pc, index, region, addresses, mask);
         };
         let list =
             &program.tables.lists[memory.first as usize..(memory.first + memory.count) as usize];

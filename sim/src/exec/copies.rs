@@ -12,7 +12,7 @@ use super::mbarrier::At;
 use super::warp::Warp;
 use crate::event::{CopyId, ElementCopies, Groups, Monitor, Pc};
 use crate::finding::Party;
-use crate::lanes::{LANES, lanes_of};
+use crate::lanes::{LANES, lanes_of, twice};
 use crate::launch::Landing;
 use crate::memory::lanes::{Extent, clear, copy, extent};
 use crate::memory::segment::{Segment, low_bits};
@@ -126,14 +126,9 @@ impl CopyQueue {
 }
 
 impl<M: Monitor> Group<'_, M> {
+    twice! {
     /// `cp.async`.
-    pub(crate) fn issue_elements(
-        &mut self,
-        warp: &mut Warp,
-        pc: Pc,
-        index: u32,
-        mask: u32,
-    ) -> Result<(), Stop> {
+    pub(crate) fn issue_elements / issue_elements_wide / issue_elements_body(&mut self, warp: &mut Warp, pc: Pc, index: u32, mask: u32) -> Result<(), Stop> {
         let op = self.machine.program.tables.copies[index as usize];
         let mut copies = warp
             .copies
@@ -178,7 +173,9 @@ impl<M: Monitor> Group<'_, M> {
         }
         Ok(())
     }
+    }
 
+    #[inline(always)]
     fn check_elements(&mut self, warp: &Warp, pc: Pc, copies: &Copies) -> Result<(), Stop> {
         let size = u64::from(copies.bytes);
         let Extent {
@@ -451,9 +448,24 @@ impl<M: Monitor> Group<'_, M> {
         let to = self.segment(shared, low, high);
         let Extent { low, high, .. } = extent(&copies.sources, mask, size);
         let from = self.segment(Region::Global, low, high);
-        for lane in lanes_of(mask) {
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
             let (at, source) = (copies.destinations[lane], copies.sources[lane]);
             let reads = u64::from(copies.source_bytes[lane]);
+            if let (Some(to), Some(from), true) = (to, from, reads == size) {
+                // Neighbours in both places go together.
+                let mut count = 1;
+                while (rest >> ((lane + count) % LANES)) & 1 == 1
+                    && copies.follows(lane, count, size)
+                {
+                    count += 1;
+                }
+                rest &= !(low_bits((lane + count) as u32) as u32);
+                land_run(&to, at, &from, source, count as u64 * size);
+                continue;
+            }
             // Lanes in different variables or allocations are found one by one.
             let Some(to) = to.or_else(|| self.segment(shared, at, at + size)) else {
                 continue;
@@ -468,6 +480,16 @@ impl<M: Monitor> Group<'_, M> {
 }
 
 impl Copies {
+    /// Whether the copy of the lane that comes `count` lanes later goes on where those of `lane` and the lanes between end.
+    #[inline(always)]
+    fn follows(&self, lane: usize, count: usize, size: u64) -> bool {
+        let (next, bytes) = (lane + count, count as u64 * size);
+        next < LANES
+            && self.destinations[next] == self.destinations[lane].wrapping_add(bytes)
+            && self.sources[next] == self.sources[lane].wrapping_add(bytes)
+            && u64::from(self.source_bytes[next]) == size
+    }
+
     const NONE: Self = Self {
         pc: 0,
         mask: 0,
@@ -477,6 +499,29 @@ impl Copies {
         destinations: [0; LANES],
         groups: [0; LANES],
     };
+}
+
+/// Copies of neighbouring lanes, all of whose bytes are read.
+fn land_run(to: &Segment, at: u64, from: &Segment, source: u64, bytes: u64) {
+    // SAFETY: both ranges were checked when the copies were issued, and segments live as long as the run.
+    unsafe {
+        copy(
+            from.biased().wrapping_add(source as usize),
+            to.biased().wrapping_add(at as usize),
+            bytes as usize,
+        )
+    };
+    let mut done = 0;
+    while done < bytes {
+        let len = (bytes - done).min(64) as u32;
+        let valid = if from.valid.is_null() {
+            u64::MAX
+        } else {
+            from.valid_bits(source + done, len)
+        };
+        to.set_valid(at + done, len, valid & low_bits(len));
+        done += u64::from(len);
+    }
 }
 
 /// One copy: `reads` bytes, then zeros up to `size`.

@@ -98,6 +98,8 @@ pub(crate) struct Group<'m, M> {
     pub(crate) rank: u16,
     /// The warp of that block.
     pub(crate) warp: u32,
+    /// Whether this machine can run what is compiled for AVX2.
+    pub(crate) wide: bool,
     /// Where each memory instruction found its last segment.
     pub(crate) caches: Vec<u32>,
     /// Instructions that were executed and are approximate, by place.
@@ -161,6 +163,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             // One more for the atomics.
             caches: vec![0; machine.program.tables.memory.len() + 1],
             approximate: vec![false; machine.program.places.len()],
+            wide: crate::lanes::wide(),
             results: Results::default(),
             folded: HashMap::new(),
             steps: 0,

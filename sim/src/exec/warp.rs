@@ -272,12 +272,11 @@ impl Warp {
     }
 
     /// Merges the fragments at one instruction that wait for each other into the one at `index`, whose new index is returned.
+    /// Lanes that name other members than these wait for others.
     pub(crate) fn merge_waiting(&mut self, index: usize) -> usize {
         let this = self.fragments[index];
         let same = |other: &Fragment| {
-            other.pc == this.pc
-                && other.depth == this.depth
-                && matches!(other.wait, Wait::Lanes(_) | Wait::Gather)
+            other.pc == this.pc && other.depth == this.depth && other.wait == this.wait
         };
         let mut mask = this.mask;
         let mut record = this.record;

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::lanes::{LANES, lanes_of};
+use crate::lanes::LANES;
 
 /// Where the lanes' bytes are.
 #[derive(Clone, Copy)]
@@ -42,9 +42,16 @@ impl Lanes<'_> {
                 .wrapping_add(self.addresses[lane].wrapping_add(self.offset) as usize)
         };
         if self.mask == u32::MAX {
-            (0..LANES).for_each(|lane| each(lane, place(lane)));
+            for lane in 0..LANES {
+                each(lane, place(lane));
+            }
         } else {
-            lanes_of(self.mask).for_each(|lane| each(lane, place(lane)));
+            let mut rest = self.mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                each(lane, place(lane));
+                rest &= rest - 1;
+            }
         }
     }
 }
@@ -162,15 +169,16 @@ pub(crate) fn extent(addresses: &[u64; LANES], mask: u32, bytes: u64) -> Extent 
         }
     }
     let (mut low, mut high, mut bits) = (first, first, first);
-    let mut add = |address: u64| {
+    for (lane, &address) in addresses.iter().enumerate() {
+        // Lanes that are not there count as the first.
+        let address = if mask >> lane & 1 == 1 {
+            address
+        } else {
+            first
+        };
         low = low.min(address);
         high = high.max(address);
         bits |= address;
-    };
-    if mask == u32::MAX {
-        addresses.iter().for_each(|address| add(*address));
-    } else {
-        lanes_of(mask).for_each(|lane| add(addresses[lane]));
     }
     Extent {
         low,

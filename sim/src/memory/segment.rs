@@ -52,6 +52,20 @@ impl Segment {
         bits & low_bits(len)
     }
 
+    /// Whether all of `from..to`, which is in the segment, is written.
+    #[inline(always)]
+    pub(crate) fn is_valid(&self, from: u64, to: u64) -> bool {
+        let mut at = from;
+        while at < to {
+            let len = (to - at).min(64) as u32;
+            if self.valid_bits(at, len) != low_bits(len) {
+                return false;
+            }
+            at += u64::from(len);
+        }
+        true
+    }
+
     /// Marks up to 64 bytes from `address` on as written. `shared` tells that other workers may do the same.
     #[inline(always)]
     pub(crate) fn mark_valid(&self, address: u64, len: u32, shared: bool) {
