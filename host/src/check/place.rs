@@ -129,10 +129,10 @@ fn allocate(spec: &BufferSpec, memory: &mut GlobalMemory) -> Result<Buffer, Stri
     } = spec;
     let bytes = count * ty.bytes() as u64;
     // What lies before the first element stays unwritten, so that reading it is seen.
-    let start = if spec.fill == Fill::Zero && offset == 0 {
-        Start::Zero
-    } else {
-        Start::Poison
+    let start = match (&spec.fill, offset) {
+        (Fill::Zero, 0) => Start::Zero,
+        (Fill::Zero, offset) => Start::ZeroFrom(offset),
+        _ => Start::Poison,
     };
     let base = memory
         .alloc(offset + bytes, start)
@@ -144,12 +144,7 @@ fn allocate(spec: &BufferSpec, memory: &mut GlobalMemory) -> Result<Buffer, Stri
             .map_err(|error| error.to_string())
     };
     match &spec.fill {
-        Fill::Poison => {}
-        Fill::Zero => {
-            if offset > 0 {
-                write(&vec![0; bytes as usize])?;
-            }
-        }
+        Fill::Poison | Fill::Zero => {}
         Fill::Ramp => write(&encode(ty, count, |index| ty.ramp(index)))?,
         Fill::Random(seed) => write(&encode(ty, count, |index| ty.random(*seed, index)))?,
         Fill::Repeat(numbers) => {

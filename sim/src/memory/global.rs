@@ -35,6 +35,8 @@ pub enum Fill<'a> {
     Poison,
     /// Zero bytes.
     Zero,
+    /// So many bytes of poison, zero bytes behind them.
+    ZeroFrom(u64),
     /// These bytes; poison after them when they are fewer than the allocation.
     Bytes(&'a [u8]),
 }
@@ -130,8 +132,9 @@ impl GlobalMemory {
         let size = usize::try_from(bytes).map_err(|_| exhausted())?;
         let mut storage = Storage::zeroed(size).ok_or_else(exhausted)?;
         let written = match fill {
-            Fill::Zero => size,
-            Fill::Poison => 0,
+            Fill::Zero => 0..size,
+            Fill::ZeroFrom(from) => size.min(from as usize)..size,
+            Fill::Poison => 0..0,
             Fill::Bytes(given) => {
                 let target = storage.as_mut_slice().get_mut(..given.len()).ok_or(
                     MemoryError::FillTooLong {
@@ -140,15 +143,16 @@ impl GlobalMemory {
                     },
                 )?;
                 target.copy_from_slice(given);
-                given.len()
+                0..given.len()
             }
         };
         let mut valid = None;
-        if written < size {
-            storage.as_mut_slice()[written..].fill(POISON);
+        if written != (0..size) {
+            storage.as_mut_slice()[..written.start].fill(POISON);
+            storage.as_mut_slice()[written.end..].fill(POISON);
             let bitmap: Box<[AtomicU64]> =
                 (0..size.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-            mark(&bitmap, 0, written);
+            mark(&bitmap, written.start, written.len());
             valid = Some(bitmap);
         }
         self.allocations.push(Allocation {
@@ -256,6 +260,17 @@ fn mark(bitmap: &[AtomicU64], from: usize, len: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeros_begin_where_they_are_to() {
+        let mut memory = GlobalMemory::new();
+        for (from, expected) in [(0, [0, 0, 0]), (2, [POISON, POISON, 0]), (9, [POISON; 3])] {
+            let at = memory.alloc(3, Fill::ZeroFrom(from)).unwrap();
+            let mut read = [1; 3];
+            memory.read(at, &mut read).unwrap();
+            assert_eq!(read, expected, "{from}");
+        }
+    }
 
     #[test]
     fn allocations_are_aligned_and_apart() {

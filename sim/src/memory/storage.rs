@@ -5,6 +5,9 @@ use std::ptr::NonNull;
 
 /// Alignment of the first byte; no access of the machine needs more.
 const ALIGN: usize = 64;
+/// Alignment that is asked of the allocator. For a larger one it clears the bytes itself instead of taking pages that the system has cleared,
+/// and a large buffer would be touched from end to end before anybody uses it.
+const ASKED: usize = 16;
 /// Spare bytes at the end, so that a whole word can be read at any offset.
 const SLACK: usize = 16;
 
@@ -14,6 +17,9 @@ const SLACK: usize = 16;
 /// so that a kernel with a data race cannot become undefined behaviour of the simulator.
 #[derive(Debug)]
 pub(crate) struct Storage {
+    /// As allocated.
+    allocation: NonNull<u8>,
+    /// The first aligned byte of it.
     start: NonNull<u8>,
     len: usize,
 }
@@ -28,12 +34,19 @@ impl Storage {
     pub(crate) fn zeroed(len: usize) -> Option<Self> {
         let layout = Self::layout(len)?;
         // SAFETY: the layout's size is never zero, `SLACK` is in it.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { start, len })
+        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let gap = allocation.align_offset(ALIGN);
+        // SAFETY: the layout has `ALIGN` bytes more than are used, so the gap is inside.
+        let start = unsafe { allocation.add(gap) };
+        Some(Self {
+            allocation,
+            start,
+            len,
+        })
     }
 
     fn layout(len: usize) -> Option<Layout> {
-        Layout::from_size_align(len.checked_add(SLACK)?, ALIGN).ok()
+        Layout::from_size_align(len.checked_add(SLACK + ALIGN)?, ASKED).ok()
     }
 
     /// The first byte.
@@ -57,8 +70,8 @@ impl Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.len) {
-            // SAFETY: `start` came from `alloc_zeroed` with this same layout.
-            unsafe { dealloc(self.start.as_ptr(), layout) }
+            // SAFETY: `allocation` came from `alloc_zeroed` with this same layout.
+            unsafe { dealloc(self.allocation.as_ptr(), layout) }
         }
     }
 }

@@ -1,0 +1,81 @@
+//! How each kernel is launched so that its ring goes round more than twice, and ends on a ragged tile.
+
+use nstage::catalogue::{Kernel, Variant};
+
+/// Bytes by which the input and the output are off the alignment of 16.
+/// Where both are on it, and where results are written element by element: then a thread uses what others have copied.
+const OFFSETS: [(u64, u64); 2] = [(0, 0), (0, 4)];
+
+/// A launch, as the flags that `nstage check` takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) flags: String,
+    /// Only the first block works.
+    pub(crate) first_block_only: bool,
+}
+
+/// The launches of a variant; empty for a kernel that nobody has written them for.
+pub(crate) fn of(kernel: &Kernel, variant: &Variant) -> Vec<Launch> {
+    let stages = u64::from(variant.stages().max(1));
+    let named = |name: &str| kernel.params.iter().any(|param| param.name == name);
+    let threads = match kernel.name {
+        // Two warps, so that the order between warps counts.
+        _ if variant.accepts(64) => 64,
+        _ => variant.default_threads(),
+    };
+    let tile = u64::from(variant.tile(threads));
+    let head = |grid: u32| {
+        format!(
+            "--grid {grid} --block {threads} --dynamic-shared {}",
+            variant.shared_bytes(threads)
+        )
+    };
+    let launch = |flags: String| Launch {
+        flags,
+        first_block_only: false,
+    };
+    match kernel.name {
+        "sum" => {
+            // Partial p adds the tiles p, p + 1056, …: only a long input gives the first of them enough tiles, and the others need not run.
+            let partials = u64::from(nstage_kernels::SUM_PARTIALS);
+            let rounds = stages + 1;
+            let n = partials * rounds * tile + 37;
+            [0, 4]
+                .map(|offset| Launch {
+                    flags: format!(
+                        "{} --arg f32[{partials}]=poison --arg f32[{n}]+{offset}=zero --arg u64={n}",
+                        head(partials as u32 / 2)
+                    ),
+                    first_block_only: true,
+                })
+                .to_vec()
+        }
+        "sum_finish" => vec![launch(format!(
+            "{} --arg f32[1]=poison --arg f32[{}]=ramp",
+            head(1),
+            nstage_kernels::SUM_PARTIALS
+        ))],
+        "blur" => OFFSETS
+            .map(|(input, output)| {
+                // Two patches for one block, so that a ring begins where another ended: a patch takes four rows more than it has,
+                // and its last one is then in the first stage, which the next patch fills first.
+                let (width, height) = (tile + 32, (4 * stages - 3).max(5));
+                let n = width * height;
+                launch(format!(
+                    "{} --arg f32[{n}]+{output}=poison --arg f32[{n}]+{input}=ramp --arg u32={width} --arg u32={height}",
+                    head(1)
+                ))
+            })
+            .to_vec(),
+        _ if named("y") && named("x") && named("a") && named("n") => OFFSETS
+            .map(|(input, output)| {
+                let n = tile * (2 * stages + 1) + 37;
+                launch(format!(
+                    "{} --arg f32[{n}]+{output}=poison --arg f32[{n}]+{input}=ramp --arg f32=2 --arg u64={n}",
+                    head(1)
+                ))
+            })
+            .to_vec(),
+        _ => Vec::new(),
+    }
+}
