@@ -2,7 +2,8 @@
 //!
 //! Lanes of a branch meet at its immediate post-dominator. Paths that end the thread do not count:
 //! whoever takes one is gone, and nobody waits for it. So an edge into a block that only ends (`ret`, `trap`) is left out;
-//! that is exact. Where two blocks with work of their own both end the thread, one is taken for the function's end:
+//! that is exact. A loop that nothing else leads out of keeps those edges: without them there is no end to meet before.
+//! Where two blocks with work of their own both end the thread, one is taken for the function's end:
 //! the last in the text, which is a guess, and marked as such.
 
 use crate::event::Pc;
@@ -52,6 +53,13 @@ pub(crate) fn set_meeting_points(code: &mut [Inst], base: usize, lists: &[u32], 
         &left_out(&blocks, &at_once, traps.clone()),
         is_entry,
     );
+    // What never ends without the edges that were left out, a loop over all work that is left by `ret`, meets before those.
+    let nowhere = vec![false; blocks.len()];
+    let endless = post_dominators(
+        &blocks,
+        &left_out(&blocks, &nowhere, traps.clone()),
+        is_entry,
+    );
     // Blocks with work of their own that end the function; the last in the text stands for its regular end.
     let works_and_ends = |block: &Block| match block.ends {
         _ if !is_entry => false,
@@ -82,7 +90,7 @@ pub(crate) fn set_meeting_points(code: &mut [Inst], base: usize, lists: &[u32], 
         let (Op::Branch { meet, .. } | Op::BranchTable { meet, .. }) = &mut inst.op else {
             continue;
         };
-        *meet = match (exact[index], guessed[index]) {
+        *meet = match (exact[index].or(endless[index]), guessed[index]) {
             (Some(at), _) => Meet::At {
                 pc: (blocks[at].start + base) as Pc,
                 exact: true,
