@@ -214,7 +214,7 @@ def device_error(text):
 # Headlines that are no finding: the frame around the findings, and the consequences that the program itself shows too.
 NOT_FINDINGS = re.compile(
     r"^(COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY|Program hit|Target application|"
-    r"Error: (Target application|process)|No (CUDA|kernel)|NVIDIA|.*print limit|Saved host|$)"
+    r"Error: (Target|process|couldn|No )|No (CUDA|kernel)|NVIDIA|.*print limit|Saved host|$)"
 )
 
 
