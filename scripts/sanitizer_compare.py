@@ -355,7 +355,8 @@ def summary(out, table):
     yield f"Faults that only it found ({len(only_theirs)}): {names(only_theirs)}.\n"
     ours_false = flag("ours", clean)
     yield f"False alarms of nstage on clean patterns ({len(ours_false)}): {names(ours_false)}.\n"
-    yield "It runs the machine code on the device: any instruction, any size, whole programs with their host code. nstage runs PTX in a simulator, one launch at a time.\n"
+    yield "It runs the machine code on the device: any instruction, any size, whole programs with their host code. nstage runs PTX in a simulator, one launch at a time."
+    yield "And the collection is nstage's own: it holds the faults that nstage has rules for, so that finding them all is what is to be expected of it, and no measure of faults that nobody thought of.\n"
     yield "## Where nstage is better\n"
     yield f"Faults that only it found ({len(only_ours)}): {names(only_ours)}.\n"
     theirs_false = flag("theirs", clean)
