@@ -3,13 +3,15 @@
 //! rustc writes no launch bounds and no alignment of parameters, so a crate states them in a comment that `global_asm!` puts into the PTX, one line an entry:
 //!
 //! ```text
-//! // nstage-entry: NAME maxntid=256 minnctapersm=2 maxnreg=64 reqnctapercluster=2,1,1 param=3:align=64 local=allow
+//! // nstage-entry: NAME requires=sm_90 ptx=8.0 maxntid=256 minnctapersm=2 maxnreg=64 reqnctapercluster=2,1,1 param=3:align=64 local=allow
 //! ```
 //!
 //! Every key is optional, and a bound of 0 is one that is left out, so that a macro can write them all.
 //! `maxntid` and `reqnctapercluster` take one to three numbers; `param=I:align=N` may be repeated.
+//! `requires=sm_90` keeps the entry out of the files for lower targets, and with `specific=1` out of all but that for `sm_90a`; `ptx=8.0` raises the version of the files that it is in.
 //! `local=allow` and `generic-shared=allow` permit what is refused otherwise: local memory, and shared memory read or written by generic instructions.
 
+use nstage_ptx::ast::Version;
 use nstage_ptx::comments;
 use std::fmt;
 
@@ -21,6 +23,12 @@ pub const KEY: &str = "nstage-entry";
 pub struct Declaration {
     /// The entry.
     pub entry: String,
+    /// The lowest architecture that has its instructions: 90 for `sm_90`.
+    pub requires: Option<u32>,
+    /// Whether only that architecture has them: `sm_90a`.
+    pub specific: bool,
+    /// The lowest PTX version that has its instructions.
+    pub ptx: Option<Version>,
     /// Directives to insert, in the order in which they are written.
     pub directives: Vec<Bound>,
     /// Parameters, from zero, with the alignment that each is given.
@@ -107,6 +115,9 @@ fn one(text: &str, line: u32) -> Result<Declaration, String> {
         .to_owned();
     let mut declaration = Declaration {
         entry,
+        requires: None,
+        specific: false,
+        ptx: None,
         directives: Vec::new(),
         aligned_params: Vec::new(),
         local_allowed: false,
@@ -116,6 +127,8 @@ fn one(text: &str, line: u32) -> Result<Declaration, String> {
     for word in words {
         match word {
             "local=allow" => declaration.local_allowed = true,
+            "specific=1" => declaration.specific = true,
+            "specific=0" => declaration.specific = false,
             "generic-shared=allow" => declaration.generic_shared_allowed = true,
             _ => declaration.read_value(word)?,
         }
@@ -136,8 +149,19 @@ impl Declaration {
             })?);
             return Ok(());
         }
+        if key == "requires" {
+            let number = value.strip_prefix("sm_").and_then(|sm| sm.parse().ok());
+            self.requires =
+                Some(number.ok_or_else(|| format!("got `{word}`, expected `requires=sm_90`"))?);
+            return Ok(());
+        }
+        if key == "ptx" {
+            let version = version(value);
+            self.ptx = Some(version.ok_or_else(|| format!("got `{word}`, expected `ptx=8.0`"))?);
+            return Ok(());
+        }
         let Some(&(_, name, most)) = BOUNDS.iter().find(|(known, ..)| *known == key) else {
-            let known = "maxntid=, minnctapersm=, maxnreg=, reqnctapercluster=, param=, local=allow, generic-shared=allow";
+            let known = "requires=, ptx=, specific=, maxntid=, minnctapersm=, maxnreg=, reqnctapercluster=, param=, local=allow, generic-shared=allow";
             return Err(format!("got `{word}`, expected one of {known}"));
         };
         if value == "0" {
@@ -154,6 +178,15 @@ impl Declaration {
         self.directives.push(Bound { name, values });
         Ok(())
     }
+}
+
+/// `8.0`.
+fn version(text: &str) -> Option<Version> {
+    let (major, minor) = text.split_once('.')?;
+    Some(Version {
+        major: major.parse().ok()?,
+        minor: minor.parse().ok()?,
+    })
 }
 
 /// Positive numbers with commas between.
@@ -221,7 +254,10 @@ mod tests {
                 "k param=x:align=64",
                 "expected `param=INDEX:align=POWER_OF_TWO`",
             ),
-            ("k local=deny", "got `local=deny`, expected one of maxntid="),
+            (
+                "k local=deny",
+                "got `local=deny`, expected one of requires=",
+            ),
             ("k colour=red", "got `colour=red`, expected one of"),
         ];
         for (text, expected) in cases {

@@ -6,13 +6,13 @@ use crate::Target;
 use crate::checks::{self, Context, Failure};
 use crate::declaration::{self, Bound, Declaration};
 use nstage_ptx::ParseErrors;
-use nstage_ptx::ast::{Function, Item, Module};
+use nstage_ptx::ast::{Function, Item, Module, Version};
 
 /// What comes of a compiler's output.
 pub(crate) struct Output {
     /// The finished text.
     pub(crate) text: String,
-    /// The names of its entries.
+    /// The names of its entries, and of those that it is too low for.
     pub(crate) entries: Vec<String>,
     /// What is wrong with it; every line counts in the finished text.
     pub(crate) failures: Vec<Failure>,
@@ -24,11 +24,20 @@ pub(crate) fn finish_and_check(
     code: Target,
     target: Target,
 ) -> Result<Output, ParseErrors> {
-    let module = nstage_ptx::parse(raw)?;
-    let (declarations, _) = declaration::read(raw);
+    let mut module = nstage_ptx::parse(raw)?;
+    let (mut declarations, _) = declaration::read(raw);
     let mut failures = checks::header(&module, code);
-    let text = finish(raw, &module, &declarations, &mut failures);
-    let text = with_header(&text, target);
+    let (text, left_out) = without_higher(raw, &module, &declarations, target);
+    if !left_out.is_empty() {
+        module = nstage_ptx::parse(&text)?;
+        declarations = declaration::read(&text).0;
+    }
+    let text = finish(&text, &module, &declarations, &mut failures);
+    let versions = declarations
+        .iter()
+        .filter_map(|declaration| declaration.ptx);
+    let version = versions.fold(target.version(), Ord::max);
+    let text = with_header(&text, target, version);
     let module = nstage_ptx::parse(&text)?;
     // Read again for the lines, which the inserted directives have moved.
     let (declarations, unreadable) = declaration::read(&text);
@@ -41,13 +50,78 @@ pub(crate) fn finish_and_check(
         )
     }));
     let context = Context::new(&module, &declarations);
-    failures.extend(context.check());
-    let entries = context.entries().map(str::to_owned).collect();
+    // A file whose entries all need a higher target is empty, and right.
+    if left_out.is_empty() || context.entries().next().is_some() {
+        failures.extend(context.check());
+    }
+    let entries = context.entries().map(str::to_owned).chain(left_out);
+    let entries = entries.collect();
     Ok(Output {
         text,
         entries,
         failures,
     })
+}
+
+/// The text without the entries that need more than `target`, and their names.
+fn without_higher(
+    text: &str,
+    module: &Module,
+    declarations: &[Declaration],
+    target: Target,
+) -> (String, Vec<String>) {
+    let higher = declarations
+        .iter()
+        .filter(|declaration| !target.has(declaration.requires, declaration.specific));
+    let names: Vec<&str> = higher
+        .map(|declaration| declaration.entry.as_str())
+        .collect();
+    if names.is_empty() {
+        return (text.to_owned(), Vec::new());
+    }
+    let all: Vec<&str> = text.lines().collect();
+    let mut kept = vec![true; all.len()];
+    let functions = names.iter().filter_map(|name| entry(module, name));
+    for function in functions {
+        let from = function.pos.line as usize - 1;
+        let to = last_line(&all[from..]) + from;
+        kept[from..=to].fill(false);
+        // The compiler's comment on where it begins goes with it.
+        kept[from.saturating_sub(1)] &=
+            !all[from.saturating_sub(1)].contains("// -- Begin function");
+    }
+    for (line, kept) in all.iter().zip(&mut kept) {
+        let (declared, _) = declaration::read(line);
+        *kept &= !declared
+            .iter()
+            .any(|own| names.contains(&own.entry.as_str()));
+    }
+    let lines = all
+        .iter()
+        .zip(kept)
+        .filter_map(|(line, kept)| kept.then_some(*line));
+    let text = lines.flat_map(|line| [line, "\n"]).collect();
+    (text, names.into_iter().map(str::to_owned).collect())
+}
+
+/// The line of the brace that closes the first body in these lines.
+fn last_line(lines: &[&str]) -> usize {
+    let (mut open, mut begun) = (0_i32, false);
+    for (index, line) in lines.iter().enumerate() {
+        let code = line.split("//").next().unwrap_or(line);
+        for byte in code.bytes() {
+            match byte {
+                b'{' => open += 1,
+                b'}' => open -= 1,
+                _ => {}
+            }
+            begun |= open > 0;
+        }
+        if begun && open == 0 {
+            return index;
+        }
+    }
+    lines.len().saturating_sub(1)
 }
 
 /// The finished text. What a declaration asks for and cannot have is added to `failures`.
@@ -81,9 +155,9 @@ pub(crate) fn finish(
     text
 }
 
-/// The text with the version and the architecture of `target` in its first `.version` and `.target`.
-fn with_header(text: &str, target: Target) -> String {
-    let version = format!("{}.{}", target.version().major, target.version().minor);
+/// The text with this version and the architecture of `target` in its first `.version` and `.target`.
+fn with_header(text: &str, target: Target, version: Version) -> String {
+    let version = format!("{}.{}", version.major, version.minor);
     let text = with_word(text, ".version", &version);
     with_word(&text, ".target", target.name())
 }
@@ -288,6 +362,35 @@ mod tests {
             failures[1].contains("got sm_100, expected sm_80"),
             "{failures:?}"
         );
+    }
+
+    #[test]
+    fn an_entry_is_only_in_files_for_targets_that_have_its_instructions() {
+        let raw = "//\n.version 7.0\n.target sm_80\n.address_size 64\n\
+             // nstage-entry: a requires=sm_80 ptx=7.1\n// nstage-entry: b requires=sm_90 ptx=8.0\n// nstage-entry: c requires=sm_90 ptx=8.1 specific=1\n\
+             .visible .entry a() { ret; }\n\t// .globl b // -- Begin function b\n.visible .entry b()\n{\n\t{ bar.sync 0; }\n\tret;\n}\n.visible .entry c() { ret; }\n";
+        for (target, version, entries) in [
+            (Target::SM_80, ".version 7.1\n", "a"),
+            (Target::SM_90, ".version 8.0\n", "a b"),
+            (Target::SM_90A, ".version 8.1\n", "a b c"),
+            (
+                Target::named("sm_100a").expect("known"),
+                ".version 8.6\n",
+                "a b",
+            ),
+        ] {
+            let output = finish_and_check(raw, Target::SM_80, target).expect("well formed");
+            assert_eq!(output.failures, [], "{target}");
+            assert!(output.text.contains(version), "{target}: {}", output.text);
+            let there: Vec<&str> = ["a", "b", "c"]
+                .into_iter()
+                .filter(|name| output.text.contains(&format!(".entry {name}(")))
+                .collect();
+            assert_eq!(there.join(" "), entries, "{target}");
+            let mut all = output.entries.clone();
+            all.sort();
+            assert_eq!(all, ["a", "b", "c"], "what was asked for counts as there");
+        }
     }
 
     #[test]

@@ -107,7 +107,17 @@ impl Target {
         self.arch.name
     }
 
-    /// The PTX version asked for; the built file's is not higher.
+    /// Whether it has the instructions of an architecture, 90 for `sm_90`; with `specific`, those of `sm_90a`, which only `sm_90a` has.
+    pub(crate) fn has(self, arch: Option<u32>, specific: bool) -> bool {
+        let Some(arch) = arch else { return true };
+        if specific {
+            return self.name() == format!("sm_{arch}a");
+        }
+        let digits = self.name().trim_matches(|c: char| !c.is_ascii_digit());
+        digits.parse().is_ok_and(|own: u32| own >= arch)
+    }
+
+    /// The PTX version asked for; the built file's is higher only where an entry declares that it needs more.
     #[must_use]
     pub fn version(self) -> Version {
         self.version
