@@ -36,15 +36,18 @@ pub enum Schedule {
     OneBarrier,
     /// Two barriers an iteration; depth tiles in flight.
     TwoBarrier,
+    /// Some warps fill, others use; they meet at each stage's barriers, and depth tiles are in flight.
+    Roles,
 }
 
 impl Schedule {
-    /// The word of the command line: `one` or `two`, and `none` without a ring.
+    /// The word of the command line: `one`, `two` or `roles`, and `none` without a ring.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::OneBarrier => "one",
             Self::TwoBarrier => "two",
+            Self::Roles => "roles",
         }
     }
 }
@@ -53,6 +56,42 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// What instructions need: an architecture and a PTX version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requires {
+    /// 80 for `sm_80`.
+    pub arch: u32,
+    /// Whether only that architecture has them, and no later one: `sm_90a`.
+    pub specific: bool,
+    /// The PTX version, `(8, 0)`.
+    pub ptx: (u32, u32),
+}
+
+impl Requires {
+    /// Element copies and their groups.
+    pub const SM_80: Self = Self {
+        arch: 80,
+        specific: false,
+        ptx: (7, 0),
+    };
+    /// Barriers in shared memory, waited for by parity.
+    pub const MBARRIER: Self = Self {
+        ptx: (7, 1),
+        ..Self::SM_80
+    };
+    /// Bulk copies, clusters, waits that suspend.
+    pub const SM_90: Self = Self {
+        arch: 90,
+        specific: false,
+        ptx: (8, 0),
+    };
+    /// Register counts that roles choose, and matrix instructions of a warp group.
+    pub const SM_90A: Self = Self {
+        specific: true,
+        ..Self::SM_90
+    };
 }
 
 /// The shape of a variant's launches; made with [`Shape::new`] and the methods that follow it.
@@ -67,6 +106,8 @@ pub struct Shape {
     min_blocks_per_sm: u32,
     max_registers: u32,
     tiles_a_block: u32,
+    cluster: u32,
+    requires: Requires,
     shared_bytes: fn(u32) -> u32,
     tile: fn(u32) -> u32,
 }
@@ -96,6 +137,8 @@ impl Shape {
             min_blocks_per_sm: 0,
             max_registers: 0,
             tiles_a_block: 0,
+            cluster: 0,
+            requires: Requires::SM_80,
             shared_bytes: nothing,
             tile: one_each,
         }
@@ -183,6 +226,39 @@ impl Shape {
         }
     }
 
+    /// Blocks of a cluster (`.reqnctapercluster`): a grid is a multiple of it.
+    pub const fn cluster(self, blocks: u32) -> Self {
+        law(
+            blocks >= 1 && blocks <= 8,
+            "a cluster has 1 to 8 blocks on every device that has clusters",
+        );
+        law(
+            self.requires.arch >= 90,
+            "clusters need sm_90: state `requires` first",
+        );
+        Self {
+            cluster: blocks,
+            ..self
+        }
+    }
+
+    /// What the entry's instructions need of the device and of the driver; where nothing is said, an sm_80 and PTX 7.0.
+    pub const fn requires(self, requires: Requires) -> Self {
+        Self { requires, ..self }
+    }
+
+    /// The entry's `.reqnctapercluster`, zero for none.
+    #[doc(hidden)]
+    pub const fn reqnctapercluster(&self) -> u32 {
+        self.cluster
+    }
+
+    /// What the entry needs.
+    #[doc(hidden)]
+    pub const fn required(&self) -> Requires {
+        self.requires
+    }
+
     /// The limit that the entry's `.maxntid` states.
     #[doc(hidden)]
     pub const fn maxntid(&self) -> u32 {
@@ -250,6 +326,20 @@ impl Variant {
         threads >= self.shape.min_threads
             && threads <= self.shape.max_threads
             && threads.is_multiple_of(32)
+    }
+
+    /// Blocks of a cluster, of which a grid is a multiple; 1 without clusters.
+    pub const fn cluster(&self) -> u32 {
+        if self.shape.cluster == 0 {
+            1
+        } else {
+            self.shape.cluster
+        }
+    }
+
+    /// What its instructions need of the device and of the driver.
+    pub const fn requires(&self) -> Requires {
+        self.shape.requires
     }
 
     /// Dynamic shared memory that a block of `threads` threads needs, in bytes.

@@ -119,10 +119,15 @@ macro_rules! kernels {
     (@entry ( $($param:ident : $ty:ty),+ ) $entry:literal => $body:ty) => {
         #[cfg(target_arch = "nvptx64")]
         ::core::arch::global_asm!(
-            concat!("// nstage-entry: ", $entry, " maxntid={} minnctapersm={} maxnreg={}"),
+            concat!("// nstage-entry: ", $entry, " requires=sm_{} specific={} ptx={}.{} maxntid={} minnctapersm={} maxnreg={} reqnctapercluster={}"),
+            const <$body as $crate::Entry<Args>>::SHAPE.required().arch,
+            const <$body as $crate::Entry<Args>>::SHAPE.required().specific as u32,
+            const <$body as $crate::Entry<Args>>::SHAPE.required().ptx.0,
+            const <$body as $crate::Entry<Args>>::SHAPE.required().ptx.1,
             const <$body as $crate::Entry<Args>>::SHAPE.maxntid(),
             const <$body as $crate::Entry<Args>>::SHAPE.minnctapersm(),
             const <$body as $crate::Entry<Args>>::SHAPE.maxnreg(),
+            const <$body as $crate::Entry<Args>>::SHAPE.reqnctapercluster(),
         );
 
         const _: () = {

@@ -5,7 +5,7 @@
 //! | floor | module | what it is | unsafe? |
 //! |---|---|---|---|
 //! | 1 | [`ptx`] | one function per instruction form, in PTX spelling | every function |
-//! | 2 | [`shared`], [`pipeline`] | shared memory carved into arrays, the ring of stages with typed slots | making a [`Block`] |
+//! | 2 | [`shared`], [`pipeline`], [`roles`] | shared memory carved into arrays, the ring of stages with typed slots, warps divided into roles | making a [`Block`], sharing copies in a cluster |
 //! | 3 | [`stream`], [`view`] | the whole loop over tiles, bounds-honest views of global memory | making a view |
 //!
 //! [`kernels!`] declares kernels: on `nvptx64` it makes one `.entry` per variant, on the host a typed argument list and a [`catalogue`].
@@ -14,22 +14,45 @@
 //! A *stage* is an element of the ring and the *depth* is the number of stages; a *slot* is a handle on a stage; a *group* is a PTX commit group;
 //! a *tile* is what one stage holds; a *piece* is the 4, 8 or 16 bytes that one thread copies with one instruction.
 //!
+//! # Safety model
+//! Three parties promise, and each only what it can see.
+//!
+//! | who | promises | where |
+//! |---|---|---|
+//! | the host | block size, shared memory, clusters and parameters are what the kernel's shape and documentation say | the launch contract; `nstage-host` checks all but the buffers' contents |
+//! | the kernel's author | every thread of the block (with roles: of the role, in a cluster: of the cluster) makes the collective calls, in one order | `unsafe impl `[`Entry`] |
+//! | the kernel's author | what lies behind a pointer: its length, and that nobody else writes or reads it | `unsafe` [`view::In::new`], [`view::Out::new`] |
+//!
+//! Everything made from these is safe: rings, roles, streams, split barriers, copies out.
+//! What no order of calls may do does not compile:
+//! a stage is not read before its copies were waited for, nor filled while it may be read, nor used after it was handed on; shared memory that a ring, a barrier or a bulk copy holds is not used otherwise;
+//! a role has no way to the other's half, nor to the block's barrier; what threads wrote is published before a bulk copy reads it; no parity, wait depth or number of expected bytes is typed.
+//! What types cannot see ends the launch by a trap instead of a hang or a race: memory that is too small, an address that is not aligned, a wait for a tile that was never committed.
+//! Two things are left to the author's word: that roles go through equally many tiles, and that a slot is not forgotten by `mem::forget`; broken, they hang, and touch no memory.
+//!
+//! `unsafe` beyond that is [`ptx`], all of it: an instruction keeps no promise for its caller.
+//!
 //! # On the host
 //! The crate type-checks on the host too, where tests, documentation and lints run; an instruction called there panics with its name.
 
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod barrier;
 pub mod block;
 pub mod catalogue;
+pub mod cluster;
+pub mod crew;
 mod declare;
 pub mod launch;
 mod law;
 pub mod math;
+pub mod outgoing;
 pub mod param;
 pub mod pipeline;
 pub mod ptx;
 mod reduce;
+pub mod roles;
 pub mod shared;
 pub mod stream;
 pub mod uniform;
@@ -37,6 +60,8 @@ pub mod view;
 
 pub use block::Block;
 pub use catalogue::Entry;
+pub use cluster::Cluster;
+pub use crew::Crew;
 pub use launch::Launch;
 pub use param::{GlobalMut, GlobalPtr};
 pub use uniform::Uniform;

@@ -6,15 +6,21 @@
 
 #![no_std]
 
+mod gemm;
+mod product;
 mod reduction;
 mod scale;
+mod split;
 mod stencil;
+mod verbs;
 
+pub use gemm::TILE as MATMUL_TILE;
 pub use reduction::PARTIALS as SUM_PARTIALS;
 pub use stencil::ROWS as BLUR_ROWS;
 
 nstage::panic_handler!();
 
+use nstage::pipeline::{OneBarrier, TwoBarrier};
 use nstage::{GlobalMut, GlobalPtr};
 
 nstage::kernels! {
@@ -114,6 +120,304 @@ nstage::kernels! {
         "kernel_async_pipeline_s8_two_p1" => scale::Two<8, 1>,
         "kernel_async_pipeline_s8_two_p2" => scale::Two<8, 2>,
         "kernel_async_pipeline_s8_two_p4" => scale::Two<8, 4>,
+    }
+
+    /// y = a·x through a ring whose stages each have a barrier, at which the element copies of all threads arrive.
+    ///
+    /// One barrier of the block a step is less than with groups, where it must publish the copies as well.
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each result is rounded once.
+    pub kernel kernel_async_pipeline_mbarrier(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "kernel_async_pipeline_mbarrier_s1_two_p1" => scale::Arrive<TwoBarrier, 1, 1>,
+        "kernel_async_pipeline_mbarrier_s2_one_p1" => scale::Arrive<OneBarrier, 2, 1>,
+        "kernel_async_pipeline_mbarrier_s2_two_p1" => scale::Arrive<TwoBarrier, 2, 1>,
+        "kernel_async_pipeline_mbarrier_s3_one_p1" => scale::Arrive<OneBarrier, 3, 1>,
+        "kernel_async_pipeline_mbarrier_s3_two_p1" => scale::Arrive<TwoBarrier, 3, 1>,
+        "kernel_async_pipeline_mbarrier_s4_one_p1" => scale::Arrive<OneBarrier, 4, 1>,
+        "kernel_async_pipeline_mbarrier_s4_two_p1" => scale::Arrive<TwoBarrier, 4, 1>,
+        "kernel_async_pipeline_mbarrier_s5_one_p1" => scale::Arrive<OneBarrier, 5, 1>,
+        "kernel_async_pipeline_mbarrier_s5_two_p1" => scale::Arrive<TwoBarrier, 5, 1>,
+        "kernel_async_pipeline_mbarrier_s6_one_p1" => scale::Arrive<OneBarrier, 6, 1>,
+        "kernel_async_pipeline_mbarrier_s6_two_p1" => scale::Arrive<TwoBarrier, 6, 1>,
+        "kernel_async_pipeline_mbarrier_s7_one_p1" => scale::Arrive<OneBarrier, 7, 1>,
+        "kernel_async_pipeline_mbarrier_s7_two_p1" => scale::Arrive<TwoBarrier, 7, 1>,
+        "kernel_async_pipeline_mbarrier_s8_one_p1" => scale::Arrive<OneBarrier, 8, 1>,
+        "kernel_async_pipeline_mbarrier_s8_two_p1" => scale::Arrive<TwoBarrier, 8, 1>,
+    }
+
+    /// y = a·x through a ring that bulk copies fill: one thread starts the copy of a whole tile, and the stage's barrier counts its bytes.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap; where one of them is not aligned to 16 bytes, element copies take the place of bulk copies.
+    /// Each result is rounded once.
+    pub kernel kernel_async_pipeline_bulk(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "kernel_async_pipeline_bulk_s1_two_p1" => scale::InBulk<TwoBarrier, 1, 1>,
+        "kernel_async_pipeline_bulk_s1_two_p4" => scale::InBulk<TwoBarrier, 1, 4>,
+        "kernel_async_pipeline_bulk_s2_one_p1" => scale::InBulk<OneBarrier, 2, 1>,
+        "kernel_async_pipeline_bulk_s2_one_p4" => scale::InBulk<OneBarrier, 2, 4>,
+        "kernel_async_pipeline_bulk_s2_two_p1" => scale::InBulk<TwoBarrier, 2, 1>,
+        "kernel_async_pipeline_bulk_s2_two_p4" => scale::InBulk<TwoBarrier, 2, 4>,
+        "kernel_async_pipeline_bulk_s3_one_p1" => scale::InBulk<OneBarrier, 3, 1>,
+        "kernel_async_pipeline_bulk_s3_one_p4" => scale::InBulk<OneBarrier, 3, 4>,
+        "kernel_async_pipeline_bulk_s3_two_p1" => scale::InBulk<TwoBarrier, 3, 1>,
+        "kernel_async_pipeline_bulk_s3_two_p4" => scale::InBulk<TwoBarrier, 3, 4>,
+        "kernel_async_pipeline_bulk_s4_one_p1" => scale::InBulk<OneBarrier, 4, 1>,
+        "kernel_async_pipeline_bulk_s4_one_p4" => scale::InBulk<OneBarrier, 4, 4>,
+        "kernel_async_pipeline_bulk_s4_two_p1" => scale::InBulk<TwoBarrier, 4, 1>,
+        "kernel_async_pipeline_bulk_s4_two_p4" => scale::InBulk<TwoBarrier, 4, 4>,
+        "kernel_async_pipeline_bulk_s6_one_p1" => scale::InBulk<OneBarrier, 6, 1>,
+        "kernel_async_pipeline_bulk_s6_one_p4" => scale::InBulk<OneBarrier, 6, 4>,
+        "kernel_async_pipeline_bulk_s6_two_p1" => scale::InBulk<TwoBarrier, 6, 1>,
+        "kernel_async_pipeline_bulk_s6_two_p4" => scale::InBulk<TwoBarrier, 6, 4>,
+        "kernel_async_pipeline_bulk_s8_one_p1" => scale::InBulk<OneBarrier, 8, 1>,
+        "kernel_async_pipeline_bulk_s8_one_p4" => scale::InBulk<OneBarrier, 8, 4>,
+        "kernel_async_pipeline_bulk_s8_two_p1" => scale::InBulk<TwoBarrier, 8, 1>,
+        "kernel_async_pipeline_bulk_s8_two_p4" => scale::InBulk<TwoBarrier, 8, 4>,
+    }
+
+    /// y = a·x by two roles: the first warp of a block fetches tiles by bulk copies, the others multiply.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap; where one of them is not aligned to 16 bytes, element copies take the place of bulk copies.
+    /// Each result is rounded once.
+    pub kernel scale_roles(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "scale_roles_s1_p1" => split::InBulk<1, 1>,
+        "scale_roles_s1_p4" => split::InBulk<1, 4>,
+        "scale_roles_s2_p1" => split::InBulk<2, 1>,
+        "scale_roles_s2_p4" => split::InBulk<2, 4>,
+        "scale_roles_s4_p1" => split::InBulk<4, 1>,
+        "scale_roles_s4_p4" => split::InBulk<4, 4>,
+        "scale_roles_s8_p1" => split::InBulk<8, 1>,
+        "scale_roles_s8_p4" => split::InBulk<8, 4>,
+    }
+
+    /// y = a·x by two roles: the first warp of a block fetches tiles by element copies that arrive at the stage's barrier, the others multiply.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each result is rounded once.
+    pub kernel scale_roles_mbarrier(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "scale_roles_mbarrier_s2_p1" => split::Arrive<2, 1>,
+        "scale_roles_mbarrier_s4_p1" => split::Arrive<4, 1>,
+        "scale_roles_mbarrier_s8_p1" => split::Arrive<8, 1>,
+    }
+
+    /// y = a·x by two roles, with as many stages, up to 8, as the launch's shared memory holds: one entry for all depths.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap; where one of them is not aligned to 16 bytes, element copies take the place of bulk copies.
+    /// Each result is rounded once.
+    pub kernel scale_roles_run_time(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "scale_roles_run_time_p1" => split::RunTime<nstage::pipeline::Bulk, 1>,
+        "scale_roles_run_time_p4" => split::RunTime<nstage::pipeline::Bulk, 4>,
+    }
+
+    /// y = a·x by the four verbs, with copies that go by 16 bytes whatever the alignment and carry the few bytes before and behind by themselves.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each result is rounded once.
+    pub kernel scale_verbs(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "scale_verbs_s4_two" => verbs::Verbs<nstage::pipeline::Groups, 4>,
+    }
+
+    /// The same with one bulk copy for all but the first and last few bytes of a tile, whatever the alignment.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each result is rounded once.
+    pub kernel scale_verbs_bulk(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "scale_verbs_bulk_s4_two" => verbs::Verbs<nstage::pipeline::Bulk, 4>,
+    }
+
+    /// y = a·x with tiles that come by bulk copies and go by bulk copies.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap; where one of them is not aligned to 16 bytes, element copies and stores take the place of bulk copies.
+    /// Each result is rounded once.
+    pub kernel scale_bulk_out(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "scale_bulk_out_s2_two_p4" => verbs::InAndOut<2, 4>,
+        "scale_bulk_out_s4_two_p1" => verbs::InAndOut<4, 1>,
+        "scale_bulk_out_s4_two_p4" => verbs::InAndOut<4, 4>,
+    }
+
+    /// c = a·b in tiles of 64 × 64, whose panels are staged an element at a time by plain loads and stores.
+    ///
+    /// Each element is a sum in the order of its terms, one `fma` for each, so that all variants give the same bits.
+    /// The matrices lie row after row and do not overlap.
+    pub kernel matmul_naive(
+        /// The product, `m` rows of `n` elements.
+        c: GlobalMut<f32>,
+        /// The left factor, `m` rows of `k` elements.
+        a: GlobalPtr<f32>,
+        /// The right factor, `k` rows of `n` elements.
+        b: GlobalPtr<f32>,
+        /// Rows of the product.
+        m: u32,
+        /// Columns of the product.
+        n: u32,
+        /// Terms of each sum.
+        k: u32,
+    ) {
+        "matmul_naive" => gemm::Naive,
+    }
+
+    /// c = a·b in tiles of 64 × 64, whose panels are staged 16 bytes at a time: by plain loads and stores, by copies into one stage, and through rings.
+    ///
+    /// Each element is a sum in the order of its terms, one `fma` for each, so that all variants give the same bits.
+    /// The matrices lie row after row and do not overlap.
+    pub kernel matmul(
+        /// The product, `m` rows of `n` elements.
+        c: GlobalMut<f32>,
+        /// The left factor, `m` rows of `k` elements.
+        a: GlobalPtr<f32>,
+        /// The right factor, `k` rows of `n` elements.
+        b: GlobalPtr<f32>,
+        /// Rows of the product.
+        m: u32,
+        /// Columns of the product.
+        n: u32,
+        /// Terms of each sum.
+        k: u32,
+    ) {
+        "matmul_s0" => gemm::Synchronous,
+        "matmul_s1_two" => gemm::Two<1>,
+        "matmul_s2_one" => gemm::One<2>,
+        "matmul_s2_two" => gemm::Two<2>,
+        "matmul_s3_one" => gemm::One<3>,
+        "matmul_s3_two" => gemm::Two<3>,
+        "matmul_s4_one" => gemm::One<4>,
+        "matmul_s4_two" => gemm::Two<4>,
+    }
+
+    /// c = a·b in tiles of 64 × 64, through rings whose stages each have a barrier.
+    ///
+    /// Each element is a sum in the order of its terms, one `fma` for each, so that all variants give the same bits.
+    /// The matrices lie row after row and do not overlap.
+    pub kernel matmul_mbarrier(
+        /// The product, `m` rows of `n` elements.
+        c: GlobalMut<f32>,
+        /// The left factor, `m` rows of `k` elements.
+        a: GlobalPtr<f32>,
+        /// The right factor, `k` rows of `n` elements.
+        b: GlobalPtr<f32>,
+        /// Rows of the product.
+        m: u32,
+        /// Columns of the product.
+        n: u32,
+        /// Terms of each sum.
+        k: u32,
+    ) {
+        "matmul_mbarrier_s2_two" => gemm::Arrive<2>,
+        "matmul_mbarrier_s4_two" => gemm::Arrive<4>,
+    }
+
+    /// c = a·b in tiles of 64 × 64 by two roles: two warps of a block fetch the panels, eight multiply.
+    ///
+    /// Each element is a sum in the order of its terms, one `fma` for each, so that all variants give the same bits.
+    /// The matrices lie row after row and do not overlap.
+    pub kernel matmul_roles(
+        /// The product, `m` rows of `n` elements.
+        c: GlobalMut<f32>,
+        /// The left factor, `m` rows of `k` elements.
+        a: GlobalPtr<f32>,
+        /// The right factor, `k` rows of `n` elements.
+        b: GlobalPtr<f32>,
+        /// Rows of the product.
+        m: u32,
+        /// Columns of the product.
+        n: u32,
+        /// Terms of each sum.
+        k: u32,
+    ) {
+        "matmul_roles_s2" => gemm::Split<2>,
+        "matmul_roles_s4" => gemm::Split<4>,
+    }
+
+    /// y = a ⊗ x, row after row: y[r][i] = a[r]·x[i], by clusters whose blocks compute different rows of the same columns.
+    ///
+    /// Each tile of `x` is fetched once for all blocks of a cluster, each block fetching its share and handing it to the others.
+    /// `x` holds `n` elements, `a` holds `rows`, `y` holds `rows` · `n`, and `y` overlaps neither; where columns are not aligned to 16 bytes, every block fetches for itself.
+    /// Each result is rounded once.
+    pub kernel outer(
+        /// The output, a row for each element of `a`.
+        y: GlobalMut<f32>,
+        /// The elements of every row.
+        x: GlobalPtr<f32>,
+        /// The factor of each row.
+        a: GlobalPtr<f32>,
+        /// Elements of `x`.
+        n: u64,
+        /// Elements of `a`.
+        rows: u32,
+    ) {
+        "outer_c2_s4_p1" => product::Outer<2, 4>,
+        "outer_c4_s4_p1" => product::Outer<4, 4>,
     }
 
     /// Partial sums of x, for `sum_finish` to add: the first half of a sum whose value depends on nothing but the elements.

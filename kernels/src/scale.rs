@@ -2,7 +2,10 @@
 
 use core::marker::PhantomData;
 use nstage::catalogue::Shape;
-use nstage::pipeline::{Direct, Groups, Mechanism, OneBarrier, Pipeline, Schedule, TwoBarrier};
+use nstage::pipeline::{
+    Arrivals, BlockScope, Bulk, Direct, Groups, Mechanism, OneBarrier, Pipeline, Schedule,
+    TwoBarrier,
+};
 use nstage::shared::Region;
 use nstage::stream::{Stream, Tiles};
 use nstage::view::{GridStride, In, Out, Share, Tiling, Width};
@@ -11,10 +14,10 @@ use nstage::{Block, Entry, GlobalMut, GlobalPtr, Launch, Uniform};
 /// What each of these kernels takes.
 #[derive(Clone, Copy)]
 pub(crate) struct Parameters {
-    y: GlobalMut<f32>,
-    x: GlobalPtr<f32>,
-    a: f32,
-    n: u64,
+    pub(crate) y: GlobalMut<f32>,
+    pub(crate) x: GlobalPtr<f32>,
+    pub(crate) a: f32,
+    pub(crate) n: u64,
 }
 
 macro_rules! same_parameters {
@@ -28,7 +31,7 @@ macro_rules! same_parameters {
     )+};
 }
 
-same_parameters! { kernel_sync, simple_async, kernel_async_pipeline }
+same_parameters! { kernel_sync, simple_async, kernel_async_pipeline, kernel_async_pipeline_mbarrier, kernel_async_pipeline_bulk, scale_roles, scale_roles_mbarrier, scale_roles_run_time, scale_verbs, scale_verbs_bulk, scale_bulk_out }
 
 /// The kernel for a ring of `STAGES` stages run by schedule `H` over mechanism `M`, with `PIECES` 16-byte pieces a thread and stage.
 pub(crate) struct Scale<H, M, const STAGES: usize, const PIECES: usize>(PhantomData<(H, M)>);
@@ -47,6 +50,14 @@ pub(crate) type One<const STAGES: usize, const PIECES: usize> =
 pub(crate) type Two<const STAGES: usize, const PIECES: usize> =
     Scale<TwoBarrier, Groups, STAGES, PIECES>;
 
+/// `STAGES` stages with a barrier each, at which element copies arrive.
+pub(crate) type Arrive<H, const STAGES: usize, const PIECES: usize> =
+    Scale<H, Arrivals, STAGES, PIECES>;
+
+/// `STAGES` stages filled by bulk copies.
+pub(crate) type InBulk<H, const STAGES: usize, const PIECES: usize> =
+    Scale<H, Bulk, STAGES, PIECES>;
+
 // SAFETY: every branch around a collective call depends on uniform values alone.
 unsafe impl<A, H, M, const STAGES: usize, const PIECES: usize> Entry<A>
     for Scale<H, M, STAGES, PIECES>
@@ -57,13 +68,16 @@ where
 {
     const SHAPE: Shape = Shape::new()
         .ring(if M::ASYNCHRONOUS { STAGES } else { 0 }, H::NAME)
+        .requires(M::REQUIRES)
         .pieces(PIECES)
         .threads(32, 1024, 256)
         // Measured on an H200: 0.985 to 0.992 of a copy, against 0.92 to 0.95 with as many blocks as fit.
         .tiles_a_block(2)
         .tile(Tiling::<f32, PIECES>::elements)
         .shared(|threads| {
-            Pipeline::<f32, STAGES>::shared_bytes(Tiling::<f32, PIECES>::elements(threads))
+            Pipeline::<f32, STAGES, BlockScope, M>::shared_bytes(Tiling::<f32, PIECES>::elements(
+                threads,
+            ))
         });
 
     fn run(launch: Launch, args: Uniform<A>) {
@@ -82,14 +96,14 @@ where
         if x.width().min(y.width()).get() == Width::B16 {
             scale::<H, M, STAGES, PIECES, true>(&block, shared, x, y, a, share);
         } else {
-            scale::<H, M, STAGES, PIECES, false>(&block, shared, x, y, a, share);
+            scale::<H, M::Unaligned, STAGES, PIECES, false>(&block, shared, x, y, a, share);
         }
     }
 }
 
 /// The loop, for views that are both aligned to 16 bytes or for any.
 #[inline(always)]
-fn scale<
+pub(crate) fn scale<
     H: Schedule,
     M: Mechanism,
     const STAGES: usize,

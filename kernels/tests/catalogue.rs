@@ -58,6 +58,9 @@ fn a_name_says_the_depth_the_schedule_and_the_pieces() {
                 ("p", digits) => {
                     assert_eq!(digits.parse(), Ok(variant.pieces()), "{}", variant.entry)
                 }
+                ("c", digits) => {
+                    assert_eq!(digits.parse(), Ok(variant.cluster()), "{}", variant.entry)
+                }
                 _ => assert_eq!(word, variant.schedule().name(), "{}", variant.entry),
             }
             read += 1;
@@ -86,6 +89,7 @@ fn every_promised_variant_is_there() {
     for (name, depths) in [
         ("kernel_sync", vec![0]),
         ("simple_async", vec![1]),
+        ("scale_roles_mbarrier", vec![2, 4, 8]),
         ("sum", (0..=8).collect()),
         ("blur", [0].into_iter().chain(2..=8).collect::<Vec<_>>()),
     ] {
@@ -118,6 +122,26 @@ fn launches_have_the_shape_that_the_kernels_compute_with() {
             "{name}: shared bytes"
         );
         assert_eq!(variant.tile(threads), tile, "{name}: tile");
+    }
+}
+
+#[test]
+fn what_a_mechanism_needs_is_said() {
+    for (name, arch, ptx) in [
+        ("kernel_async_pipeline", 80, (7, 0)),
+        ("kernel_async_pipeline_mbarrier", 80, (7, 1)),
+        ("kernel_async_pipeline_bulk", 90, (8, 0)),
+        ("scale_roles", 90, (8, 0)),
+    ] {
+        for variant in kernel(name).variants {
+            let requires = variant.requires();
+            assert_eq!(
+                (requires.arch, requires.ptx),
+                (arch, ptx),
+                "{}",
+                variant.entry
+            );
+        }
     }
 }
 

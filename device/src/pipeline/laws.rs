@@ -1,7 +1,7 @@
 //! The laws of the ring, checked over the code that runs on the device.
 //!
 //! A recording engine stands in for the hardware, and a model of one block replays what it recorded with every copy landing as late as allowed.
-//! Depths 1 to 8 are enumerated with 0 to 3 · depth tiles through both schedules, and every short order of verbs, sensible or not.
+//! Depths 1 to 8 are enumerated with 0 to 3 · depth tiles through both schedules, by groups and by a barrier for each stage, and every short order of verbs, sensible or not.
 
 #![cfg(test)]
 
@@ -22,10 +22,12 @@ use std::vec::Vec;
 enum Event {
     /// Copies of a tile into a stage were issued.
     Fill { stage: u32, tile: u32 },
-    /// The group was closed.
-    Commit,
+    /// The group of a stage was closed.
+    Commit { stage: u32 },
     /// At most so many of the newest groups stay open.
     Wait(usize),
+    /// A stage's barrier was waited for, by parity.
+    WaitFor { stage: u32, parity: u32 },
     /// All threads met.
     Barrier,
     /// A stage was handed out for reading.
@@ -34,11 +36,11 @@ enum Event {
     Discard,
 }
 
-/// The engine that records, into a log that its user shares.
+/// The engine that records, into a log that its user shares; `ALL` is that of mechanisms with a barrier for each stage.
 #[derive(Clone, Default)]
-struct Recorder(Rc<RefCell<Vec<Event>>>);
+struct Recorder<const ALL: bool>(Rc<RefCell<Vec<Event>>>);
 
-impl Recorder {
+impl<const ALL: bool> Recorder<ALL> {
     fn record(&self, event: Event) {
         self.0.borrow_mut().push(event);
     }
@@ -48,13 +50,19 @@ impl Recorder {
     }
 }
 
-impl Engine for Recorder {
-    fn commit(&mut self) {
-        self.record(Event::Commit);
+impl<const ALL: bool> Engine for Recorder<ALL> {
+    const WAITS_FOR_ALL: bool = ALL;
+
+    fn commit(&mut self, Stage(stage): Stage) {
+        self.record(Event::Commit { stage });
     }
 
-    fn wait<const PENDING: usize>(&mut self) {
-        self.record(Event::Wait(PENDING));
+    fn wait<const PENDING: usize>(&mut self, Stage(stage): Stage, lap: u32) {
+        self.record(if ALL {
+            Event::WaitFor { stage, parity: lap }
+        } else {
+            Event::Wait(PENDING)
+        });
     }
 
     fn barrier(&mut self) {
@@ -67,14 +75,18 @@ impl Engine for Recorder {
     }
 }
 
-/// A group of copies that was closed: the tiles in it.
-type Group = Vec<(u32, u32)>;
+/// A group of copies that was closed: the stage it was closed for, and the tiles in it.
+#[derive(Default)]
+struct Group {
+    stage: u32,
+    tiles: Vec<(u32, u32)>,
+}
 
 /// One block, in which every copy lands as late as the waits allow.
 #[derive(Default)]
 struct Model {
     /// Copies that were issued since the last commit.
-    running: Group,
+    running: Vec<(u32, u32)>,
     /// Closed groups whose copies have not landed, oldest first.
     open: Vec<Group>,
     /// Of each stage, the tile that landed there.
@@ -83,6 +95,8 @@ struct Model {
     published: [Option<u32>; 8],
     /// Stages that somebody may still read: handed out since the last barrier.
     in_use: [bool; 8],
+    /// Of each stage's barrier, the phases that were seen complete.
+    phases: [u32; 8],
     /// Tiles read, in order.
     read: Vec<u32>,
     /// Most groups that were open with copies in them when one was waited for.
@@ -104,7 +118,10 @@ impl Model {
     fn apply(&mut self, event: Event) -> Result<(), String> {
         match event {
             Event::Fill { stage, tile } => {
-                let pending = self.running.iter().chain(self.open.iter().flatten());
+                let pending = self
+                    .running
+                    .iter()
+                    .chain(self.open.iter().flat_map(|group| &group.tiles));
                 if pending.into_iter().any(|&(other, _)| other == stage) {
                     return Err(format!(
                         "two copies into stage {stage} are under way at once"
@@ -122,17 +139,39 @@ impl Model {
                 self.published[stage as usize] = None;
                 self.running.push((stage, tile));
             }
-            Event::Commit => {
-                let group = core::mem::take(&mut self.running);
-                self.open.push(group);
+            Event::Commit { stage } => {
+                if self.open.iter().any(|group| group.stage == stage) {
+                    return Err(format!(
+                        "stage {stage} is committed before its last group was waited for"
+                    ));
+                }
+                let tiles = core::mem::take(&mut self.running);
+                self.open.push(Group { stage, tiles });
             }
             Event::Wait(pending) => {
-                let in_flight = self.open.iter().filter(|group| !group.is_empty()).count();
-                self.most_in_flight = self.most_in_flight.max(in_flight);
+                self.count_in_flight();
                 while self.open.len() > pending {
-                    for (stage, tile) in self.open.remove(0) {
+                    for (stage, tile) in self.open.remove(0).tiles {
                         self.landed[stage as usize] = Some(tile);
                     }
+                }
+            }
+            Event::WaitFor { stage, parity } => {
+                self.count_in_flight();
+                let phase = &mut self.phases[stage as usize];
+                if *phase % 2 != parity {
+                    return Err(format!(
+                        "the phase before that of stage {stage} is waited for, which is complete at once"
+                    ));
+                }
+                *phase += 1;
+                let at = self.open.iter().position(|group| group.stage == stage);
+                let at = at.ok_or_else(|| {
+                    format!("stage {stage} is waited for, which nobody committed")
+                })?;
+                for (stage, tile) in self.open.remove(at).tiles {
+                    self.landed[stage as usize] = Some(tile);
+                    self.published[stage as usize] = Some(tile);
                 }
             }
             Event::Barrier => {
@@ -153,13 +192,22 @@ impl Model {
         }
         Ok(())
     }
+
+    fn count_in_flight(&mut self) {
+        let in_flight = self
+            .open
+            .iter()
+            .filter(|group| !group.tiles.is_empty())
+            .count();
+        self.most_in_flight = self.most_in_flight.max(in_flight);
+    }
 }
 
 /// Runs `trips` tiles through a ring as a stream does, and returns what it did.
 ///
 /// Past the end no copy is issued, but a group is committed all the same; such stages are not read.
-fn run<H: Schedule, const STAGES: usize>(trips: u32) -> Vec<Event> {
-    let log = Recorder::default();
+fn run<H: Schedule, const ALL: bool, const STAGES: usize>(trips: u32) -> Vec<Event> {
+    let log = Recorder::<ALL>::default();
     let issued = Cell::new(0);
     let refill = |Stage(stage): Stage| {
         let tile = issued.replace(issued.get() + 1);
@@ -167,7 +215,7 @@ fn run<H: Schedule, const STAGES: usize>(trips: u32) -> Vec<Event> {
             log.record(Event::Fill { stage, tile });
         }
     };
-    let mut ring = Ring::<Recorder, STAGES>::primed(log.clone(), refill);
+    let mut ring = Ring::<Recorder<ALL>, STAGES>::primed(log.clone(), refill);
     for _ in 0..trips {
         let Stage(stage) = H::turn(&mut ring, refill);
         log.record(Event::Read { stage });
@@ -176,17 +224,42 @@ fn run<H: Schedule, const STAGES: usize>(trips: u32) -> Vec<Event> {
     log.events()
 }
 
-/// Calls `check` with the events of every depth, schedule and number of tiles.
-fn each_run(mut check: impl FnMut(&str, usize, u32, &[Event])) {
+/// How a ring was run.
+struct Way {
+    name: &'static str,
+    /// Tiles in flight, less than the depth.
+    behind: usize,
+    barriers_a_step: usize,
+    /// Whether each stage has a barrier.
+    all: bool,
+}
+
+impl core::fmt::Display for Way {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Calls `check` with the events of every depth, schedule, way to wait and number of tiles.
+fn each_run(mut check: impl FnMut(&Way, usize, u32, &[Event])) {
     macro_rules! depths {
-        ($schedule:ty, $name:literal, $($stages:literal)+) => {$(
+        ($schedule:ty, $all:literal, $way:expr, $($stages:literal)+) => {$(
             for trips in 0..=3 * $stages {
-                check($name, $stages, trips, &run::<$schedule, $stages>(trips));
+                check(&$way, $stages, trips, &run::<$schedule, $all, $stages>(trips));
             }
         )+};
     }
-    depths!(OneBarrier, "one barrier", 2 3 4 5 6 7 8);
-    depths!(TwoBarrier, "two barriers", 1 2 3 4 5 6 7 8);
+    let way = |name, behind, barriers_a_step, all| Way {
+        name,
+        behind,
+        barriers_a_step,
+        all,
+    };
+    depths!(OneBarrier, false, way("groups, one barrier", 1, 1, false), 2 3 4 5 6 7 8);
+    depths!(TwoBarrier, false, way("groups, two barriers", 0, 2, false), 1 2 3 4 5 6 7 8);
+    // A barrier of the stage publishes the copies, so that one barrier of the block is left, which frees the stage.
+    depths!(OneBarrier, true, way("stages' barriers, one barrier", 1, 1, true), 2 3 4 5 6 7 8);
+    depths!(TwoBarrier, true, way("stages' barriers, two barriers", 0, 1, true), 1 2 3 4 5 6 7 8);
 }
 
 #[test]
@@ -205,6 +278,9 @@ fn every_tile_is_read_once_in_order_after_its_copies_landed_for_all() {
 #[test]
 fn every_wait_leaves_exactly_the_younger_tiles_in_flight() {
     each_run(|name, stages, trips, events| {
+        if name.all {
+            return;
+        }
         let mut committed = 0;
         let mut waited = 0;
         let waits = events
@@ -213,7 +289,7 @@ fn every_wait_leaves_exactly_the_younger_tiles_in_flight() {
             .count();
         for event in events {
             match event {
-                Event::Commit => committed += 1,
+                Event::Commit { .. } => committed += 1,
                 // The last wait is the drain's, which leaves nothing.
                 Event::Wait(pending) if waited + 1 < waits => {
                     waited += 1;
@@ -234,11 +310,7 @@ fn every_wait_leaves_exactly_the_younger_tiles_in_flight() {
 fn the_depth_is_used_to_the_full() {
     each_run(|name, stages, trips, events| {
         let model = Model::replay(events).expect("the laws hold");
-        let ring = if name == "one barrier" {
-            stages - 1
-        } else {
-            stages
-        };
+        let ring = stages - name.behind;
         assert_eq!(
             model.most_in_flight,
             ring.min(trips as usize),
@@ -252,7 +324,7 @@ fn one_group_is_committed_a_step_also_past_the_end() {
     each_run(|name, stages, trips, events| {
         let commits = events
             .iter()
-            .filter(|event| **event == Event::Commit)
+            .filter(|event| matches!(event, Event::Commit { .. }))
             .count();
         assert_eq!(
             commits,
@@ -269,7 +341,7 @@ fn a_step_meets_as_many_barriers_as_its_schedule_says() {
             .iter()
             .filter(|event| **event == Event::Barrier)
             .count();
-        let a_step = if name == "one barrier" { 1 } else { 2 };
+        let a_step = name.barriers_a_step;
         assert_eq!(
             barriers,
             a_step * trips as usize + 1,
@@ -321,9 +393,9 @@ const VERBS: [Verb; 6] = [
 ];
 
 /// Carries out `verb`, filling with tile `tile`.
-fn carry_out<const STAGES: usize>(
-    ring: &mut Ring<Recorder, STAGES>,
-    log: &Recorder,
+fn carry_out<const ALL: bool, const STAGES: usize>(
+    ring: &mut Ring<Recorder<ALL>, STAGES>,
+    log: &Recorder<ALL>,
     verb: Verb,
     tile: u32,
 ) {
@@ -360,11 +432,11 @@ fn carry_out<const STAGES: usize>(
 }
 
 /// Every order of `LENGTH` verbs on a ring of `STAGES` stages; returns how many ran to the end and how many were refused.
-fn every_order<const STAGES: usize, const LENGTH: u32>() -> (u32, u32) {
+fn every_order<const ALL: bool, const STAGES: usize, const LENGTH: u32>() -> (u32, u32) {
     let (mut completed, mut refused) = (0, 0);
     for order in 0..VERBS.len().pow(LENGTH) {
-        let log = Recorder::default();
-        let mut ring = Ring::<Recorder, STAGES>::new(log.clone());
+        let log = Recorder::<ALL>::default();
+        let mut ring = Ring::<Recorder<ALL>, STAGES>::new(log.clone());
         let verbs: Vec<Verb> = (0..LENGTH)
             .map(|place| VERBS[order / VERBS.len().pow(place) % VERBS.len()])
             .collect();
@@ -393,9 +465,12 @@ fn every_order<const STAGES: usize, const LENGTH: u32>() -> (u32, u32) {
 #[test]
 fn every_order_of_verbs_obeys_the_laws_or_is_refused() {
     for (completed, refused) in [
-        every_order::<2, 6>(),
-        every_order::<3, 6>(),
-        every_order::<4, 6>(),
+        every_order::<false, 2, 6>(),
+        every_order::<false, 3, 6>(),
+        every_order::<false, 4, 6>(),
+        every_order::<true, 2, 6>(),
+        every_order::<true, 3, 6>(),
+        every_order::<true, 4, 6>(),
     ] {
         assert!(
             completed > 0 && refused > 0,
@@ -407,8 +482,8 @@ fn every_order_of_verbs_obeys_the_laws_or_is_refused() {
 #[test]
 fn a_wait_for_nothing_and_a_fill_of_a_full_ring_are_refused() {
     let refusal = |verbs: &[Verb]| {
-        let log = Recorder::default();
-        let mut ring = Ring::<Recorder, 3>::new(log.clone());
+        let log = Recorder::<false>::default();
+        let mut ring = Ring::<Recorder<false>, 3>::new(log.clone());
         catch_unwind(AssertUnwindSafe(|| {
             for (tile, verb) in (0..).zip(verbs) {
                 carry_out(&mut ring, &log, *verb, tile);

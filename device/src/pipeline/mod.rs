@@ -14,16 +14,16 @@
 //! What types cannot see (acquiring a stage while all hold unread tiles, waiting for a tile that was never committed) traps, where other libraries hang;
 //! in loops of the usual form the checks fold away.
 
-mod copy;
+pub(crate) mod copy;
 mod laws;
-mod mechanism;
+pub(crate) mod mechanism;
 pub mod ring;
 mod schedule;
-mod scope;
-mod slot;
+pub(crate) mod scope;
+pub(crate) mod slot;
 
-pub use copy::Copier;
-pub use mechanism::{Direct, Groups, Mechanism};
+pub use copy::{Copied, Copier, Path};
+pub use mechanism::{Arrivals, Bulk, Direct, Groups, Mechanism};
 pub use schedule::{OneBarrier, Schedule, TwoBarrier};
 pub use scope::{BlockScope, Hardware, Scope, ThreadScope};
 pub use slot::{ReadSlot, Span, WriteSlot};
@@ -31,8 +31,10 @@ pub use slot::{ReadSlot, Span, WriteSlot};
 use crate::shared::{Region, padded};
 use crate::view::Word;
 use crate::{Block, Uniform, ptx};
+use copy::Cast;
 use core::marker::PhantomData;
 use ring::{Ring, Stage};
+use scope::BARRIER;
 
 /// A ring of `STAGES` stages of shared memory, filled by copies that run on while earlier stages are used.
 ///
@@ -52,30 +54,42 @@ const MOST_ELEMENTS: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<T> {
     /// Address of stage 0.
-    base: u32,
+    pub(crate) base: u32,
     /// Bytes from one stage to the next.
-    pitch: u32,
+    pub(crate) pitch: u32,
+    /// Address of stage 0's barrier, where the mechanism has barriers.
+    pub(crate) barriers: u32,
     /// Elements of a stage.
-    len: u32,
-    item: PhantomData<T>,
+    pub(crate) len: u32,
+    pub(crate) item: PhantomData<T>,
 }
 
 impl<T> Layout<T> {
     #[inline(always)]
-    fn address(&self, stage: Stage) -> u32 {
+    pub(crate) fn address(&self, stage: Stage) -> u32 {
         self.base + stage.0 * self.pitch
     }
 
     #[inline(always)]
     fn copier<'s, M: Mechanism>(&self, stage: Stage) -> Copier<'s, M> {
-        Copier::new(self.address(stage), self.len * size_of::<T>() as u32)
+        Copier::new(
+            self.address(stage),
+            self.len * size_of::<T>() as u32,
+            self.barriers + stage.0 * BARRIER,
+            Cast::ALONE,
+        )
     }
 }
 
 impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, STAGES, C, M> {
     /// Shared memory of a ring whose stages hold `len` elements each, in bytes.
     pub const fn shared_bytes(len: u32) -> u32 {
-        padded(len * size_of::<T>() as u32) * STAGES as u32
+        let barriers = if M::BARRIERS {
+            padded(STAGES as u32 * BARRIER)
+        } else {
+            0
+        };
+        padded(len * size_of::<T>() as u32) * STAGES as u32 + barriers
     }
 
     /// An empty ring in `memory`, with `len` elements a stage.
@@ -85,7 +99,7 @@ impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, S
     pub fn new(block: &'b Block, memory: Region, len: Uniform<u32>) -> Self {
         let (memory, layout) = Self::lay_out(memory, len);
         Self {
-            ring: Ring::new(Hardware::new(block)),
+            ring: Ring::new(Hardware::new(block, layout.barriers, STAGES as u32)),
             memory,
             layout,
         }
@@ -100,9 +114,8 @@ impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, S
         mut refill: impl FnMut(Copier<'_, M>, u32),
     ) -> Self {
         let (memory, layout) = Self::lay_out(memory, len);
-        let ring = Ring::primed(Hardware::new(block), |stage| {
-            refill(layout.copier(stage), stage.0)
-        });
+        let engine = Hardware::new(block, layout.barriers, STAGES as u32);
+        let ring = Ring::primed(engine, |stage| refill(layout.copier(stage), stage.0));
         Self {
             ring,
             memory,
@@ -118,9 +131,11 @@ impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, S
         if len > MOST_ELEMENTS || Self::shared_bytes(len) > memory.bytes().get() {
             outside();
         }
+        let (base, pitch) = (memory.address().get(), padded(len * size_of::<T>() as u32));
         let layout = Layout {
-            base: memory.address().get(),
-            pitch: padded(len * size_of::<T>() as u32),
+            base,
+            pitch,
+            barriers: base + pitch * STAGES as u32,
             len,
             item: PhantomData,
         };
@@ -171,6 +186,7 @@ impl<'b, T: Word, const STAGES: usize, C: Scope, M: Mechanism> Pipeline<'b, T, S
     #[inline(always)]
     pub fn drain(mut self) -> Region {
         self.ring.drain();
+        self.ring.engine().end(STAGES as u32);
         self.memory
     }
 

@@ -5,12 +5,16 @@
 //! in tests the engine records, and the laws of the ring are checked over the very same code.
 
 use crate::law::law;
+
 /// Carries out what the ring decides.
 pub trait Engine {
-    /// Closes the running group of copies, also when it is empty.
-    fn commit(&mut self);
-    /// Waits until at most `PENDING` of the newest groups are incomplete.
-    fn wait<const PENDING: usize>(&mut self);
+    /// Whether a wait is for everybody's copies of one stage, and shows them to whoever waits; otherwise it is for the waiting thread's own groups, and a barrier publishes them.
+    const WAITS_FOR_ALL: bool;
+
+    /// Closes the running group of copies, those into `stage`, also when it is empty.
+    fn commit(&mut self, stage: Stage);
+    /// Waits until at most `PENDING` of the newest groups are incomplete; the one that ends with this is that of `stage`, in the ring's lap number `lap` modulo 2.
+    fn wait<const PENDING: usize>(&mut self, stage: Stage, lap: u32);
     /// Waits for all threads that share the stages, and publishes what each of them wrote or waited for.
     fn barrier(&mut self);
     /// Ends the launch: the caller's order of verbs has no meaning.
@@ -48,6 +52,8 @@ pub struct Ring<E, const STAGES: usize> {
     fill: u32,
     /// The stage that is read next.
     read: u32,
+    /// How often the reading has gone around, modulo 2.
+    lap: u32,
     /// Groups committed and not yet waited for.
     open: u32,
     /// A stage was acquired and its group is not yet committed.
@@ -70,6 +76,7 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
             engine,
             fill: 0,
             read: 0,
+            lap: 0,
             open: 0,
             filling: false,
             read_since_barrier: false,
@@ -84,7 +91,7 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
             let mut stage = 0;
             while stage < ahead {
                 refill(Stage(stage));
-                engine.commit();
+                engine.commit(Stage(stage));
                 stage = engine.opaque(stage + 1);
             }
         }
@@ -121,7 +128,7 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
     /// Closes the group of the stage acquired last.
     #[inline(always)]
     pub fn commit(&mut self) {
-        self.engine.commit();
+        self.engine.commit(Stage(self.fill));
         self.filling = false;
         self.open += 1;
         self.fill = Self::next(self.fill);
@@ -132,10 +139,12 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
     pub fn wait(&mut self) -> Stage {
         self.settle();
         self.land();
-        self.meet();
+        if !E::WAITS_FOR_ALL {
+            self.meet();
+        }
         self.read_since_barrier = true;
         let stage = Stage(self.read);
-        self.read = Self::next(self.read);
+        self.pass();
         stage
     }
 
@@ -154,6 +163,10 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
         if self.open + 1 >= STAGES as u32 {
             self.engine.misuse(Misuse::Full);
         }
+        if E::WAITS_FOR_ALL {
+            self.meet();
+            self.read_since_barrier = true;
+        }
         self.filling = true;
         (Stage(self.fill), read)
     }
@@ -162,10 +175,17 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
     #[inline(always)]
     pub fn drain(&mut self) {
         self.settle();
-        self.engine.wait::<0>();
+        if E::WAITS_FOR_ALL {
+            while self.open > 0 {
+                self.land();
+                self.pass();
+            }
+        } else {
+            self.engine.wait::<0>(Stage(self.read), self.lap);
+            self.open = 0;
+            self.read = self.fill;
+        }
         self.meet();
-        self.open = 0;
-        self.read = self.fill;
     }
 
     /// A slot that was forgotten was filled as far as it was: its group is closed before anything else happens.
@@ -179,18 +199,35 @@ impl<E: Engine, const STAGES: usize> Ring<E, STAGES> {
     /// Waits for the oldest open group; the younger ones may stay open.
     #[inline(always)]
     fn land(&mut self) {
-        match self.open {
-            1 => self.engine.wait::<0>(),
-            2 => self.engine.wait::<1>(),
-            3 => self.engine.wait::<2>(),
-            4 => self.engine.wait::<3>(),
-            5 => self.engine.wait::<4>(),
-            6 => self.engine.wait::<5>(),
-            7 => self.engine.wait::<6>(),
-            8 => self.engine.wait::<7>(),
-            _ => self.engine.misuse(Misuse::Empty),
+        let (stage, lap) = (Stage(self.read), self.lap);
+        if E::WAITS_FOR_ALL {
+            if self.open == 0 {
+                self.engine.misuse(Misuse::Empty);
+            }
+            self.engine.wait::<0>(stage, lap);
+        } else {
+            match self.open {
+                1 => self.engine.wait::<0>(stage, lap),
+                2 => self.engine.wait::<1>(stage, lap),
+                3 => self.engine.wait::<2>(stage, lap),
+                4 => self.engine.wait::<3>(stage, lap),
+                5 => self.engine.wait::<4>(stage, lap),
+                6 => self.engine.wait::<5>(stage, lap),
+                7 => self.engine.wait::<6>(stage, lap),
+                8 => self.engine.wait::<7>(stage, lap),
+                _ => self.engine.misuse(Misuse::Empty),
+            }
         }
         self.open -= 1;
+    }
+
+    /// Goes on to the next stage to read.
+    #[inline(always)]
+    fn pass(&mut self) {
+        self.read = Self::next(self.read);
+        if self.read == 0 {
+            self.lap ^= 1;
+        }
     }
 
     #[inline(always)]

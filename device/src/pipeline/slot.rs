@@ -1,6 +1,6 @@
 //! The handles on a stage: one to fill it, one to read it.
 
-use super::copy::Copier;
+use super::copy::{Copied, Copier};
 use super::mechanism::Mechanism;
 use super::ring::{Ring, Stage};
 use super::scope::{BlockScope, Hardware, Scope, ThreadScope};
@@ -67,8 +67,25 @@ impl<T: Word, const STAGES: usize, M: Mechanism> WriteSlot<'_, '_, T, STAGES, Bl
         start: Uniform<u64>,
         count: Uniform<u32>,
     ) -> Uniform<u32> {
-        let block = self.ring.engine().block();
-        self.copier.append::<T, BYTES>(block, from, start, count)
+        let crew = self.ring.engine().block().crew();
+        self.copier.append::<T, BYTES>(crew, from, start, count)
+    }
+}
+
+impl<T: Word, const STAGES: usize, M: Mechanism> WriteSlot<'_, '_, T, STAGES, BlockScope, M> {
+    /// The whole block copies the elements `start..start + count` of `from`, whatever their alignment, by the widest copies there are, and says how.
+    ///
+    /// See [`Copier::memcpy_async`].
+    /// Collective.
+    #[inline(always)]
+    pub fn memcpy_async(
+        &mut self,
+        from: &In<T>,
+        start: Uniform<u64>,
+        count: Uniform<u32>,
+    ) -> Copied {
+        let crew = self.ring.engine().block().crew();
+        self.copier.memcpy_async(crew, from, start, count)
     }
 }
 
@@ -96,7 +113,7 @@ pub struct ReadSlot<'r, T, C> {
 
 impl<T: Word, C: Scope> ReadSlot<'_, T, C> {
     #[inline(always)]
-    pub(super) fn new(layout: Layout<T>, stage: Stage) -> Self {
+    pub(crate) fn new(layout: Layout<T>, stage: Stage) -> Self {
         Self {
             address: layout.address(stage),
             len: layout.len,

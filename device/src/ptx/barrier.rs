@@ -3,7 +3,6 @@
 use super::instructions;
 #[cfg(target_arch = "nvptx64")]
 use super::llvm;
-#[cfg(target_arch = "nvptx64")]
 use crate::law::law;
 
 instructions! {
@@ -38,8 +37,7 @@ instructions! {
     /// - No warp arrives twice in one generation.
     ///
     /// sm_80
-    pub unsafe fn bar_sync_count<const ID: u32>(threads: u32) {
-        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+    pub unsafe fn bar_sync_count<const ID: u32>(threads: u32) where { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") } {
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_sync_aligned_count(ID as i32, threads as i32) }
     }
@@ -57,8 +55,7 @@ instructions! {
     /// - No warp arrives twice in one generation.
     ///
     /// sm_80
-    pub unsafe fn bar_arrive<const ID: u32>(threads: u32) {
-        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+    pub unsafe fn bar_arrive<const ID: u32>(threads: u32) where { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") } {
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_arrive_aligned_count(ID as i32, threads as i32) }
     }
@@ -94,8 +91,7 @@ instructions! {
     /// - No warp arrives twice in one generation.
     ///
     /// sm_80
-    pub unsafe fn barrier_sync_count<const ID: u32>(threads: u32) {
-        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+    pub unsafe fn barrier_sync_count<const ID: u32>(threads: u32) where { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") } {
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_sync_count(ID as i32, threads as i32) }
     }
@@ -113,8 +109,7 @@ instructions! {
     /// - No warp arrives twice in one generation.
     ///
     /// sm_80
-    pub unsafe fn barrier_arrive<const ID: u32>(threads: u32) {
-        const { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") };
+    pub unsafe fn barrier_arrive<const ID: u32>(threads: u32) where { law(ID < 16, "a block has 16 barriers, numbered 0 to 15") } {
         // SAFETY: the caller's contract.
         unsafe { llvm::barrier_cta_arrive_count(ID as i32, threads as i32) }
     }

@@ -3,10 +3,15 @@
 //! | module | instructions |
 //! |---|---|
 //! | [`mod@cp_async`] | `cp.async`, its groups and waits |
+//! | [`policy`] | `createpolicy` |
+//! | [`mbarrier`] | `mbarrier`, `cp.async.mbarrier.arrive` |
+//! | [`bulk`] | `cp.async.bulk`, `cp.reduce.async.bulk`, bulk groups |
+//! | [`cluster`] | `barrier.cluster`, `mapa`, the cluster's shared memory |
+//! | [`registers`] | `setmaxnreg` |
 //! | [`memory`] | vector loads and stores of global and shared memory |
 //! | [`barrier`] | `bar` and `barrier` of a block |
 //! | [`warp`] | `shfl.sync`, `bar.warp.sync` |
-//! | [`fence`] | `membar`, `fence` |
+//! | [`fence`] | `membar`, `fence`, `fence.proxy` |
 //! | [`math`] | `fma`, `ex2`, `rcp`, `rsqrt` |
 //! | [`special`] | special registers, `nanosleep`, `trap` |
 //!
@@ -18,35 +23,52 @@
 //! inline assembly serves where each thread acts for itself.
 
 pub mod barrier;
+pub mod bulk;
+pub mod cluster;
 pub mod cp_async;
 pub mod fence;
 pub mod math;
+pub mod mbarrier;
 pub mod memory;
+pub mod policy;
+pub mod registers;
 pub mod special;
 pub mod warp;
 
 pub use barrier::*;
+pub use bulk::*;
+pub use cluster::*;
 pub use cp_async::*;
 pub use fence::*;
 pub use math::*;
+pub use mbarrier::*;
 pub use memory::*;
+pub use policy::*;
+pub use registers::*;
 pub use special::*;
 pub use warp::*;
 
 /// Declares instruction functions: the body on the device, a panic with the function's name on the host.
+///
+/// `<const N: u32>` or, where there are types among them, `[C: Cache, const N: u32]` are the function's parameters;
+/// `where { … }` states the laws on them, which are checked on the host too.
 macro_rules! instructions {
     ($(
         $(#[$meta:meta])*
-        pub unsafe fn $name:ident $(<$(const $generic:ident : $generic_ty:ty),+>)? ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block
+        pub unsafe fn $name:ident $(<$(const $generic:ident : $generic_ty:ty),+>)? $([$($generics:tt)+])? ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where $law:block)? $body:block
     )+) => {$(
         $(#[$meta])*
         #[cfg(target_arch = "nvptx64")]
         #[inline(always)]
-        pub unsafe fn $name $(<$(const $generic: $generic_ty),+>)? ($($arg: $ty),*) $(-> $ret)? $body
+        pub unsafe fn $name $(<$(const $generic: $generic_ty),+>)? $(<$($generics)+>)? ($($arg: $ty),*) $(-> $ret)? {
+            $(const $law;)?
+            $body
+        }
 
         $(#[$meta])*
         #[cfg(not(target_arch = "nvptx64"))]
-        pub unsafe fn $name $(<$(const $generic: $generic_ty),+>)? ($($arg: $ty),*) $(-> $ret)? {
+        pub unsafe fn $name $(<$(const $generic: $generic_ty),+>)? $(<$($generics)+>)? ($($arg: $ty),*) $(-> $ret)? {
+            $(const $law;)?
             $(let _ = $arg;)*
             $crate::ptx::only_on_the_device(stringify!($name))
         }

@@ -23,16 +23,19 @@
 //!
 //! Items are lent, not given: a tile ends before the next one is taken, since its stage is filled again then.
 
+pub mod panels;
 mod rows;
 mod tiles;
 
+pub use panels::{Matrix, Panel, Panels};
 pub use rows::{Row, Rows};
 pub use tiles::{Tile, Tiles};
 
+use crate::crew::Crew;
 use crate::pipeline::{BlockScope, Copier, Groups, Mechanism, Pipeline, ReadSlot, Schedule, Span};
 use crate::shared::Region;
 use crate::view::Word;
-use crate::{Block, Uniform};
+use crate::{Block, Uniform, ptx};
 use core::marker::PhantomData;
 
 /// What a stream goes through: how a stage is filled, and what the filled stage is to its user.
@@ -45,6 +48,9 @@ pub trait Source {
     /// Elements of a stage.
     fn stage_len(&self) -> Uniform<u32>;
 
+    /// Whether the tiles are as large as a crew of `threads` threads takes them.
+    fn suits(&self, threads: u32) -> bool;
+
     /// Tiles in all.
     fn steps(&self) -> Uniform<u32>;
 
@@ -54,14 +60,14 @@ pub trait Source {
     /// Issues the copies of the next tile, of which `left` are not issued yet; none when that is zero.
     ///
     /// Collective.
-    fn refill<M: Mechanism>(&mut self, block: &Block, stage: Copier<'_, M>, left: Left);
+    fn refill<M: Mechanism>(&mut self, crew: Crew, stage: Copier<'_, M>, left: Left);
 
     /// The next tile that was not handed out yet, from the stage that holds it, with `left` tiles to hand out, this one included.
     ///
     /// What is known of the tile is a constant wherever this is called.
     fn tile<'s>(
         &mut self,
-        block: &Block,
+        crew: Crew,
         slot: ReadSlot<'s, Self::Item, BlockScope>,
         left: u32,
         kind: Kind,
@@ -74,11 +80,11 @@ pub trait Source {
 #[derive(Clone, Copy, Debug)]
 pub struct Left {
     /// Tiles to hand out.
-    tiles: u32,
+    pub(crate) tiles: u32,
     /// How many of these are on their way already.
-    ahead: u32,
+    pub(crate) ahead: u32,
     /// Whether this is a loop over regular tiles, where a quick path for them pays; elsewhere, one path for all keeps the code small.
-    steady: bool,
+    pub(crate) steady: bool,
 }
 
 impl Left {
@@ -120,13 +126,16 @@ impl<'b, S: Source, H: Schedule, const STAGES: usize, M: Mechanism> Stream<'b, S
     ///
     /// Collective.
     ///
-    /// Traps where the memory is smaller than [`Pipeline::shared_bytes`] says.
+    /// Traps where the memory is smaller than [`Pipeline::shared_bytes`] says, or where the source's tiles were made for another number of threads.
     #[inline(always)]
     pub fn new(block: &'b Block, memory: Region, mut source: S) -> Self {
-        let left = source.steps().get();
+        let (left, crew) = (source.steps().get(), block.crew());
+        if !source.suits(crew.threads) {
+            ptx::trap();
+        }
         let pipeline = Pipeline::primed(block, memory, source.stage_len(), |stage, ahead| {
             source.refill(
-                block,
+                crew,
                 stage,
                 Left {
                     tiles: left,
@@ -182,12 +191,12 @@ impl<'b, S: Source, H: Schedule, const STAGES: usize, M: Mechanism> Stream<'b, S
             steady: matches!(kind, Kind::Regular),
         };
         self.left -= 1;
-        let block = self.pipeline.block();
+        let crew = self.pipeline.block().crew();
         let source = &mut self.source;
         let slot = self
             .pipeline
-            .turn::<H>(|stage| source.refill(block, stage, left));
-        source.tile(block, slot, tiles, kind)
+            .turn::<H>(|stage| source.refill(crew, stage, left));
+        source.tile(crew, slot, tiles, kind)
     }
 
     /// The place of element `index` in every stage, for [`ReadSlot::element`].

@@ -5,6 +5,8 @@
 //! and [`Rows::column`] and [`Rows::neighbours`] name the nearest that do.
 
 use super::{Kind, Left, Source};
+use crate::crew::Crew;
+use crate::law::law;
 use crate::pipeline::{BlockScope, Copier, Mechanism, ReadSlot, Span};
 use crate::view::{In, Patch, Vector, Width, Word};
 use crate::{Block, Uniform, ptx};
@@ -12,7 +14,7 @@ use crate::{Block, Uniform, ptx};
 /// The rows of a patch of `In<T>`, with `REACH` more above and below.
 ///
 /// `ALIGNED` rows are copied in pieces of 16 bytes, by the quickest code; others as wide as their alignment allows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rows<T, const REACH: u32, const ALIGNED: bool> {
     /// The first column that is copied, in row 0.
     source: *const T,
@@ -106,10 +108,10 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
 
     /// Copies this thread's part of a row, `BYTES` at a time.
     #[inline(always)]
-    fn copy<M: Mechanism, const BYTES: usize>(&self, block: &Block, to: u32, row: *const u8) {
+    fn copy<M: Mechanism, const BYTES: usize>(&self, crew: Crew, to: u32, row: *const u8) {
         let total = self.count * size_of::<T>() as u32;
-        let step = block.threads().get() * BYTES as u32;
-        let mut offset = block.thread() * BYTES as u32;
+        let step = crew.threads * BYTES as u32;
+        let mut offset = crew.thread * BYTES as u32;
         let mut copy = || {
             if offset < total {
                 // SAFETY: the columns lie in the row and in the stage; threads and rounds have different places;
@@ -119,7 +121,7 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Rows<T, REACH, ALIGNED> {
             offset += step;
             offset < total
         };
-        if BYTES == 16 {
+        if BYTES == 16 && self.suits(crew.threads) {
             // One vector for each thread, and two more for the neighbours.
             copy();
             copy();
@@ -140,6 +142,11 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Source for Rows<T, REACH, A
     }
 
     #[inline(always)]
+    fn suits(&self, threads: u32) -> bool {
+        self.len == Self::stage_len_of(threads)
+    }
+
+    #[inline(always)]
     fn steps(&self) -> Uniform<u32> {
         // SAFETY: made from uniform values.
         unsafe { Uniform::assume(self.steps) }
@@ -151,7 +158,7 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Source for Rows<T, REACH, A
     }
 
     #[inline(always)]
-    fn refill<M: Mechanism>(&mut self, block: &Block, stage: Copier<'_, M>, left: Left) {
+    fn refill<M: Mechanism>(&mut self, crew: Crew, stage: Copier<'_, M>, left: Left) {
         if !left.more_than(0) {
             return;
         }
@@ -161,18 +168,30 @@ impl<T: Word, const REACH: u32, const ALIGNED: bool> Source for Rows<T, REACH, A
             .source
             .wrapping_add((u64::from(row) * u64::from(self.width)) as usize)
             .cast::<u8>();
-        let to = stage.address() + self.at * size_of::<T>() as u32;
+        let at = self.at * size_of::<T>() as u32;
+        if M::BULK {
+            const {
+                law(
+                    ALIGNED || !M::BULK,
+                    "bulk copies start at multiples of 16 bytes: take `M::Unaligned` for other rows",
+                )
+            };
+            // SAFETY: the columns lie in the row and in the stage; rows are aligned to 16 bytes, and their columns start and end there.
+            unsafe { stage.bulk(crew, at, row, self.count * size_of::<T>() as u32) };
+            return;
+        }
+        let to = stage.address() + at;
         match self.access {
-            Width::B16 => self.copy::<M, 16>(block, to, row),
-            Width::B8 => self.copy::<M, 8>(block, to, row),
-            Width::B4 => self.copy::<M, 4>(block, to, row),
+            Width::B16 => self.copy::<M, 16>(crew, to, row),
+            Width::B8 => self.copy::<M, 8>(crew, to, row),
+            Width::B4 => self.copy::<M, 4>(crew, to, row),
         }
     }
 
     #[inline(always)]
     fn tile<'s>(
         &mut self,
-        _: &Block,
+        _: Crew,
         slot: ReadSlot<'s, T, BlockScope>,
         _: u32,
         _: Kind,

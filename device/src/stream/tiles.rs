@@ -1,15 +1,17 @@
 //! One-dimensional tiles as the source of a stream.
 
 use super::{Kind, Left, Source};
+use crate::crew::Crew;
+use crate::law::law;
 use crate::pipeline::{BlockScope, Copier, Mechanism, ReadSlot};
 use crate::view::{Assignment, In, Packed, Piece, Share, Striped, Tiling, Vector, Width, Word};
-use crate::{Block, Uniform, ptx};
+use crate::{Uniform, ptx};
 
 /// The tiles of a share of an [`In`].
 ///
 /// `ALIGNED` tiles are copied in pieces of 16 bytes, by the quickest code.
 /// Others are copied as wide as the view's alignment allows, 16, 8 or 4 bytes at a time; [`width`](Tiles::width) says which.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tiles<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> {
     share: Share<T, PIECES, A>,
     width: Width,
@@ -66,9 +68,9 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment>
 
     /// Copies this thread's part of a whole tile, 16 bytes at a time.
     #[inline(always)]
-    fn copy_whole<M: Mechanism>(&self, block: &Block, stage: &Copier<'_, M>) {
+    fn copy_whole<M: Mechanism>(&self, crew: Crew, stage: &Copier<'_, M>) {
         for piece in 0..PIECES as u32 {
-            let offset = (piece * block.threads().get() + block.thread()) * 16;
+            let offset = (piece * crew.threads + crew.thread) * 16;
             // SAFETY: the tile lies in the view and the stage is as large as a tile; threads and pieces have different places;
             // only aligned views come here, and tiles and stages start at multiples of 16 bytes.
             unsafe {
@@ -84,13 +86,13 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment>
     #[inline(always)]
     fn copy_prefix<M: Mechanism, const BYTES: usize>(
         &self,
-        block: &Block,
+        crew: Crew,
         stage: &Copier<'_, M>,
         bytes: u32,
     ) {
-        let step = block.threads().get() * BYTES as u32;
-        let end = block.threads().get() * (PIECES * 16) as u32;
-        let mut offset = block.thread() * BYTES as u32;
+        let step = crew.threads * BYTES as u32;
+        let end = crew.threads * (PIECES * 16) as u32;
+        let mut offset = crew.thread * BYTES as u32;
         // The end test counts bytes, not rounds: the compiler cannot tell how often it holds, and so keeps the loop a loop.
         loop {
             for _ in 0..16 / BYTES {
@@ -113,6 +115,34 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment>
     }
 }
 
+impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment>
+    Tiles<T, PIECES, ALIGNED, A>
+{
+    /// As [`copy_prefix`](Tiles::copy_prefix), by a crew that the tiles were not made for.
+    #[inline(always)]
+    fn copy_by<M: Mechanism, const BYTES: usize>(
+        &self,
+        crew: Crew,
+        stage: &Copier<'_, M>,
+        bytes: u32,
+    ) {
+        let end = self.share.tiling.tile().get() * size_of::<T>() as u32;
+        let mut offset = crew.thread * BYTES as u32;
+        while offset < end {
+            let size = bytes.saturating_sub(offset).min(BYTES as u32);
+            // SAFETY: as for `copy_prefix`; the end of a tile is a multiple of 16 bytes.
+            unsafe {
+                M::copy_prefix::<BYTES>(
+                    stage.address() + offset,
+                    self.source.wrapping_add(offset as usize),
+                    size,
+                );
+            }
+            offset += crew.threads * BYTES as u32;
+        }
+    }
+}
+
 impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
     for Tiles<T, PIECES, ALIGNED, A>
 {
@@ -122,6 +152,11 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
     #[inline(always)]
     fn stage_len(&self) -> Uniform<u32> {
         self.share.tiling.tile()
+    }
+
+    #[inline(always)]
+    fn suits(&self, threads: u32) -> bool {
+        self.share.tiling.tile().get() == Tiling::<T, PIECES>::elements(threads)
     }
 
     #[inline(always)]
@@ -136,10 +171,42 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
     }
 
     #[inline(always)]
-    fn refill<M: Mechanism>(&mut self, block: &Block, stage: Copier<'_, M>, left: Left) {
+    fn refill<M: Mechanism>(&mut self, crew: Crew, stage: Copier<'_, M>, left: Left) {
+        const {
+            law(
+                ALIGNED || !M::BULK,
+                "bulk copies start at multiples of 16 bytes: take `M::Unaligned` for other tiles",
+            )
+        };
         let whole = left.more_than(self.ragged_steps());
-        if ALIGNED && whole && left.steady() {
-            self.copy_whole(block, &stage);
+        if M::BULK {
+            if !left.more_than(0) {
+                return;
+            }
+            let elements = if whole {
+                self.share.tiling.tile().get()
+            } else {
+                self.share.ragged
+            };
+            // SAFETY: the tile's elements lie in the view and the stage is as large as a tile; only aligned views come here, and tiles and stages start at multiples of 16 bytes.
+            unsafe { stage.bulk(crew, 0, self.source, elements * size_of::<T>() as u32) };
+        } else if !self.suits(crew.threads) {
+            if !left.more_than(0) {
+                return;
+            }
+            let elements = if whole {
+                self.share.tiling.tile().get()
+            } else {
+                self.share.ragged
+            };
+            let bytes = elements * size_of::<T>() as u32;
+            match self.width {
+                Width::B16 => self.copy_by::<M, 16>(crew, &stage, bytes),
+                Width::B8 => self.copy_by::<M, 8>(crew, &stage, bytes),
+                Width::B4 => self.copy_by::<M, 4>(crew, &stage, bytes),
+            }
+        } else if ALIGNED && whole && left.steady() {
+            self.copy_whole(crew, &stage);
         } else if left.more_than(0) {
             let elements = if whole {
                 self.share.tiling.tile().get()
@@ -148,9 +215,9 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
             };
             let bytes = elements * size_of::<T>() as u32;
             match self.width {
-                Width::B16 => self.copy_prefix::<M, 16>(block, &stage, bytes),
-                Width::B8 => self.copy_prefix::<M, 8>(block, &stage, bytes),
-                Width::B4 => self.copy_prefix::<M, 4>(block, &stage, bytes),
+                Width::B16 => self.copy_prefix::<M, 16>(crew, &stage, bytes),
+                Width::B8 => self.copy_prefix::<M, 8>(crew, &stage, bytes),
+                Width::B4 => self.copy_prefix::<M, 4>(crew, &stage, bytes),
             }
         } else {
             return;
@@ -162,7 +229,7 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
     #[inline(always)]
     fn tile<'s>(
         &mut self,
-        block: &Block,
+        crew: Crew,
         slot: ReadSlot<'s, T, BlockScope>,
         left: u32,
         kind: Kind,
@@ -183,8 +250,8 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
             start,
             len,
             whole: kind == Kind::Regular,
-            thread: block.thread(),
-            threads: block.threads().get(),
+            thread: crew.thread,
+            threads: crew.threads,
         }
     }
 }

@@ -33,6 +33,23 @@ impl<T: Word, const PIECES: usize> Tiling<T, PIECES> {
         Self::of(block.threads().get(), len.get())
     }
 
+    /// Tiles over `len` elements, as large as a crew of `threads` threads makes them.
+    ///
+    /// Traps from 2³¹ tiles on, and for no or more than 1024 threads.
+    #[inline(always)]
+    pub fn for_crew(threads: Uniform<u32>, len: Uniform<u64>) -> Self {
+        const {
+            law(
+                PIECES >= 1 && PIECES <= 8,
+                "a thread copies 1 to 8 pieces of 16 bytes for a tile",
+            )
+        };
+        if threads.get() == 0 || threads.get() > 1024 {
+            ptx::trap();
+        }
+        Self::of(threads.get(), len.get())
+    }
+
     #[inline(always)]
     fn of(threads: u32, len: u64) -> Self {
         let tile = Self::elements(threads);

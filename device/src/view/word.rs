@@ -46,6 +46,12 @@ pub trait Vector: Copy + sealed::Sealed {
     /// As for [`ptx::ld_shared_v4_u32`].
     unsafe fn load_shared(address: u32) -> Self;
 
+    /// Stores the vector to shared memory.
+    ///
+    /// # Safety
+    /// As for [`ptx::st_shared_v4_u32`].
+    unsafe fn store_shared(self, address: u32);
+
     /// Stores the vector to global memory, `BYTES` at a time.
     ///
     /// # Safety
@@ -58,7 +64,7 @@ mod sealed {
 }
 
 macro_rules! words {
-    ($($ty:ty, $lanes:tt, $load1:ident, $load:ident, $v4:ident, $v2:ident, $to:expr, $from:expr;)+) => {$(
+    ($($ty:ty, $lanes:tt, $load1:ident, $load:ident, $store:ident, $v4:ident, $v2:ident, $to:expr, $from:expr;)+) => {$(
         impl sealed::Sealed for $ty {}
         impl sealed::Sealed for [$ty; $lanes] {}
 
@@ -84,6 +90,13 @@ macro_rules! words {
             unsafe fn load_shared(address: u32) -> Self {
                 // SAFETY: the caller's contract.
                 unsafe { ptx::$load(address) }.map($from)
+            }
+
+            #[inline(always)]
+            unsafe fn store_shared(self, address: u32) {
+                let lanes: [_; $lanes] = words!(@raw $lanes, self, $to);
+                // SAFETY: the caller's contract.
+                unsafe { ptx::$store(address, lanes) };
             }
 
             #[inline(always)]
@@ -155,6 +168,14 @@ macro_rules! words {
             f(1, b);
         }
     };
+    (@raw 4, $self:ident, $to:expr) => {{
+        let [a, b, c, d] = $self;
+        [$to(a), $to(b), $to(c), $to(d)]
+    }};
+    (@raw 2, $self:ident, $to:expr) => {{
+        let [a, b] = $self;
+        [$to(a), $to(b)]
+    }};
     (@store 4, $self:ident, $address:ident, $v4:ident, $v2:ident, $to:expr) => {
         let [a, b, c, d] = $self.map($to);
         // SAFETY: the caller's contract.
@@ -182,8 +203,8 @@ macro_rules! words {
 }
 
 words! {
-    f32, 4, ld_shared_f32, ld_shared_v4_f32, st_global_v4_f32, st_global_v2_f32, |value| value, |value| value;
-    u32, 4, ld_shared_u32, ld_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value, |value| value;
-    i32, 4, ld_shared_u32, ld_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value as u32, |value| value as i32;
-    f64, 2, ld_shared_f64, ld_shared_v2_f64, st_global_v2_f64, st_global_v2_f64, |value| value, |value| value;
+    f32, 4, ld_shared_f32, ld_shared_v4_f32, st_shared_v4_f32, st_global_v4_f32, st_global_v2_f32, |value| value, |value| value;
+    u32, 4, ld_shared_u32, ld_shared_v4_u32, st_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value, |value| value;
+    i32, 4, ld_shared_u32, ld_shared_v4_u32, st_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value as u32, |value| value as i32;
+    f64, 2, ld_shared_f64, ld_shared_v2_f64, st_shared_v2_f64, st_global_v2_f64, st_global_v2_f64, |value| value, |value| value;
 }

@@ -77,6 +77,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 .iter()
                 .map(move |variant| Shaped::default_of(kernel, variant))
         })
+        // What the device lacks the instructions for, or the room, cannot be tested there.
+        .filter(|shape| shape.fits(device.limits()).is_ok())
         .collect();
     let progress = Progress::new(shapes.len() as u64);
     let mut total = Count::default();

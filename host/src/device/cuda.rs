@@ -275,15 +275,16 @@ fn describe(id: &str, device: CudaDevice) -> Result<(Description, Limits), Strin
         Ok(value) => Ok(value as u32),
         Err(error) => Err(words(error)),
     };
+    let major = attribute(DeviceAttribute::ComputeCapabilityMajor)?;
+    let minor = attribute(DeviceAttribute::ComputeCapabilityMinor)?;
     let limits = Limits {
+        capability: major * 10 + minor,
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
         threads_per_block: attribute(DeviceAttribute::MaxThreadsPerBlock)?,
         grid_x: attribute(DeviceAttribute::MaxGridDimX)?,
         shared_opt_in: shared_opt_in(device)?,
         memory: device.total_memory().map_err(words)? as u64,
     };
-    let major = attribute(DeviceAttribute::ComputeCapabilityMajor)?;
-    let minor = attribute(DeviceAttribute::ComputeCapabilityMinor)?;
     let driver = CudaApiVersion::get().map_err(words)?;
     let description = Description {
         id: id.to_owned(),

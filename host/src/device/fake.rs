@@ -68,6 +68,7 @@ impl Fake {
 /// Limits small enough to be exceeded.
 pub(crate) fn limits() -> Limits {
     Limits {
+        capability: 80,
         multiprocessors: 2,
         threads_per_block: 512,
         grid_x: 1000,

@@ -7,6 +7,8 @@ use nstage::catalogue::{Kernel, Schedule, Variant};
 /// What a launch may ask of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Compute capability, 90 for 9.0.
+    pub capability: u32,
     /// Multiprocessors.
     pub multiprocessors: u32,
     /// Threads of a block.
@@ -100,6 +102,13 @@ pub enum GeometryError {
         threads: u32,
         least: u32,
         most: u32,
+    },
+    #[error("{entry}: needs sm_{arch}{specific}, the device is sm_{capability}; leave it out")]
+    Requires {
+        entry: &'static str,
+        arch: u32,
+        specific: &'static str,
+        capability: u32,
     },
     #[error(
         "{entry}: a block of {threads} threads is over the device's limit of {limit}; pass a smaller --block"
@@ -353,6 +362,20 @@ impl Shaped {
             variant,
             threads,
         } = *self;
+        let (requires, capability) = (variant.requires(), limits.capability);
+        let has = if requires.specific {
+            capability == requires.arch
+        } else {
+            capability >= requires.arch
+        };
+        if !has {
+            return Err(GeometryError::Requires {
+                entry: variant.entry,
+                arch: requires.arch,
+                specific: if requires.specific { "a" } else { "" },
+                capability,
+            });
+        }
         if threads > limits.threads_per_block {
             return Err(GeometryError::DeviceThreads {
                 entry: variant.entry,
@@ -404,7 +427,9 @@ impl Shaped {
                 .div_ceil(u64::from(each.get()))
                 .min(u64::from(limits.grid_x)),
         };
-        let blocks = most.min(tiles).max(1);
+        // A cluster takes a tile as one block does elsewhere.
+        let cluster = u64::from(self.variant.cluster());
+        let blocks = (most / cluster).min(tiles).max(1) * cluster;
         match u32::try_from(blocks) {
             Ok(blocks) if blocks <= limits.grid_x => Ok(Geometry {
                 shape: *self,
@@ -653,6 +678,7 @@ mod tests {
             }
         };
         let limits = Limits {
+            capability: 80,
             shared_opt_in: 20_000,
             ..fake::limits()
         };

@@ -33,6 +33,7 @@ pub fn description() -> Description {
 /// What a launch may ask of it: the limits of an sm_90 device, with few multiprocessors.
 pub fn limits() -> Limits {
     Limits {
+        capability: 90,
         multiprocessors: 4,
         threads_per_block: 1024,
         grid_x: i32::MAX as u32,
@@ -173,7 +174,7 @@ impl Device for Simulator {
         let shape = Launch {
             grid: Dim3::from(geometry.blocks()),
             block: Dim3::from(geometry.threads()),
-            cluster: Dim3::ONE,
+            cluster: Dim3::from(launch.variant().cluster()),
             dynamic_shared: geometry.dynamic_shared(),
             params: launch.params().to_vec(),
         };

@@ -9,6 +9,8 @@ pub mod compare;
 pub mod input;
 pub mod job;
 mod linear;
+mod matmul;
+mod outer;
 mod scale;
 mod sum;
 
@@ -22,7 +24,13 @@ pub use compare::Comparison;
 use job::JobError;
 
 /// Every workload. A kernel of the catalogue belongs to one of them.
-pub static ALL: &[&dyn Workload] = &[&scale::Scale, &sum::Sum, &blur::Blur];
+pub static ALL: &[&dyn Workload] = &[
+    &scale::Scale,
+    &sum::Sum,
+    &blur::Blur,
+    &outer::Outer,
+    &matmul::Matmul,
+];
 
 /// A computation that one or several kernels perform.
 pub trait Workload: Sync {

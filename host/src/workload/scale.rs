@@ -1,4 +1,4 @@
-//! y = a·x: `kernel_sync`, `simple_async`, `kernel_async_pipeline`.
+//! y = a·x: `kernel_sync`, `simple_async`, `kernel_async_pipeline` over each mechanism.
 //!
 //! The kernels multiply once and round once, so an element may be off by half a unit in the last place of the exact product, which `f64` holds (24 + 24 bits).
 
@@ -45,7 +45,7 @@ macro_rules! kernels {
     };
 }
 
-kernels! { kernel_sync, simple_async, kernel_async_pipeline }
+kernels! { kernel_sync, simple_async, kernel_async_pipeline, kernel_async_pipeline_mbarrier, kernel_async_pipeline_bulk, scale_roles, scale_roles_mbarrier, scale_roles_run_time, scale_verbs, scale_verbs_bulk, scale_bulk_out }
 
 /// The workload.
 pub(super) struct Scale;
