@@ -44,6 +44,12 @@ impl Dim3 {
     }
 }
 
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self { x, y, ..Self::ONE }
+    }
+}
+
 impl From<u32> for Dim3 {
     fn from(x: u32) -> Self {
         Self { x, ..Self::ONE }

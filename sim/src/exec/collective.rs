@@ -12,24 +12,30 @@ impl<M: Monitor> Group<'_, M> {
     pub(crate) fn reach_collective(&mut self, warp: &mut Warp, index: usize) -> Result<(), Stop> {
         let fragment = warp.fragments[index];
         let collective = self.collective_at(fragment.pc);
-        let row = warp.registers.row32(collective.members);
-        let members = row[fragment.mask.trailing_zeros() as usize & 31];
-        let same = lanes_of(fragment.mask)
-            .filter(|lane| row[*lane] == members)
-            .fold(0, |mask, lane| mask | 1 << lane);
-        if same & members != same {
-            let mask = same & !members;
-            return Err(self.fault(warp, fragment.pc, mask, Fault::NotAMember { members }));
-        }
-        if same != fragment.mask {
+        let row = *warp.registers.row32(collective.members);
+        let mut rest = fragment.mask;
+        loop {
+            let members = row[rest.trailing_zeros() as usize & 31];
+            let same = lanes_of(rest)
+                .filter(|lane| row[*lane] == members)
+                .fold(0, |mask, lane| mask | 1 << lane);
+            if same & members != same {
+                let mask = same & !members;
+                return Err(self.fault(warp, fragment.pc, mask, Fault::NotAMember { members }));
+            }
+            if same == rest {
+                warp.fragments[index].wait = Wait::Lanes(members);
+                break;
+            }
             // Lanes that name different masks wait for different lanes.
             warp.split(index, same, fragment.pc, None);
             let new = warp.fragments.len() - 1;
             warp.fragments[new].wait = Wait::Lanes(members);
-        } else {
-            warp.fragments[index].wait = Wait::Lanes(members);
+            rest &= !same;
         }
-        self.meet(warp)?;
+        if self.meet(warp)? {
+            warp.rejoin();
+        }
         Ok(())
     }
 

@@ -318,6 +318,7 @@ impl<'m, M: Monitor> Group<'m, M> {
 
     /// All threads have ended; what is still in flight lands now.
     fn land_remaining(&mut self) {
+        while self.land_flight_where(|_| true) {}
         for rank in 0..self.blocks.len() {
             self.rank = rank as u16;
             for index in 0..self.blocks[rank].warps.len() {

@@ -304,6 +304,36 @@ impl Warp {
         self.fragments.len() - 1
     }
 
+    /// Makes one fragment of those that go on from one instruction after they met in parts.
+    pub(crate) fn rejoin(&mut self) {
+        let mut index = 0;
+        while index < self.fragments.len() {
+            let this = self.fragments[index];
+            let alike = |other: &Fragment| {
+                (other.pc, other.depth, other.record) == (this.pc, this.depth, this.record)
+                    && other.wait == Wait::Ready
+                    && !other.answer
+            };
+            if alike(&this) {
+                let mask = self
+                    .fragments
+                    .iter()
+                    .filter(|other| alike(other))
+                    .fold(0, |mask, other| mask | other.mask);
+                if mask != this.mask {
+                    self.fragments
+                        .retain(|other| !alike(other) || other.mask == this.mask);
+                    for fragment in &mut self.fragments {
+                        if fragment.mask == this.mask {
+                            fragment.mask = mask;
+                        }
+                    }
+                }
+            }
+            index += 1;
+        }
+    }
+
     /// The innermost record around both.
     fn common(&self, a: u32, b: u32) -> u32 {
         let mut around = a;

@@ -40,10 +40,24 @@ pub(crate) fn set_meeting_points(code: &mut [Inst], base: usize, lists: &[u32], 
         return;
     }
     // Whoever returns from a function is not gone, but comes to its caller; only traps end a path there.
-    let at_once: Vec<bool> = blocks
+    let mut at_once: Vec<bool> = blocks
         .iter()
         .map(|block| is_entry && ends_at_once(block, code))
         .collect();
+    // What only branches there ends at once too; text for the debugger has such blocks.
+    let mut changed = is_entry;
+    while changed {
+        changed = false;
+        for (index, block) in blocks.iter().enumerate() {
+            if !at_once[index]
+                && branches_only(block, code)
+                && block.next.iter().all(|next| at_once[*next])
+            {
+                at_once[index] = true;
+                changed = true;
+            }
+        }
+    }
     let traps: Vec<bool> = blocks
         .iter()
         .map(|block| block.ends == Ending::Trap)
@@ -111,6 +125,18 @@ fn ends_at_once(block: &Block, code: &[Inst]) -> bool {
         && code[block.start..block.end - 1]
             .iter()
             .all(|inst| matches!(inst.op, Op::Nop))
+}
+
+/// Whether the block does nothing but branch, always to the same place.
+fn branches_only(block: &Block, code: &[Inst]) -> bool {
+    let (last, before) = match code[block.start..block.end].split_last() {
+        Some((last, before)) => (last, before),
+        None => return false,
+    };
+    block.next.len() == 1
+        && last.guard == Guard::ALWAYS
+        && matches!(last.op, Op::Branch { .. })
+        && before.iter().all(|inst| matches!(inst.op, Op::Nop))
 }
 
 /// Blocks that no lane comes back from: those that end at once, the given ones, and those that lead only to given ones.

@@ -3,7 +3,7 @@
 mod allocate;
 mod decode;
 mod flow;
-mod layout;
+pub(crate) mod layout;
 pub(crate) mod op;
 
 use nstage_ptx::ast::Module;
@@ -99,6 +99,7 @@ pub(crate) enum Special {
     LanemaskGt,
     DynamicSmemSize,
     TotalSmemSize,
+    ReservedSmem,
     Zero,
 }
 

@@ -1,7 +1,8 @@
 //! Extended-precision arithmetic: `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
 //!
-//! The condition code is one bit a lane, kept in a predicate register of its own. Its one flag is the carry out of an addition
-//! or the borrow out of a subtraction.
+//! The condition code is one bit a lane, kept in a predicate register of its own. Its one flag is the carry out of an addition;
+//! a subtraction adds the complement, so that its borrow is the absence of a carry. Code that nvcc makes relies on that
+//! where an `addc` follows a `subc.cc`.
 
 use nstage_ptx::ast::{Instruction, Type};
 
@@ -23,7 +24,8 @@ fn add<T: Lane + Integer, const IN: bool, const OUT: bool>() -> LaneFn {
 fn sub<T: Lane + Integer, const IN: bool, const OUT: bool>() -> LaneFn {
     |registers: &mut Registers, op: &LaneOp, mask: u32| {
         carry::<T>(registers, op, mask, IN, OUT, |a, b, _, carry| {
-            a.wide() - b.wide() - carry
+            let complement = ((1 << T::BITS) - 1) - b.wide();
+            a.wide() + complement + if IN { carry } else { 1 }
         });
     }
 }

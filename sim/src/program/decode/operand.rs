@@ -469,6 +469,7 @@ fn special(name: &str, component: Option<char>) -> Option<Special> {
         ("%lanemask_gt", false) => Special::LanemaskGt,
         ("%dynamic_smem_size", false) => Special::DynamicSmemSize,
         ("%total_smem_size" | "%aggr_smem_size", false) => Special::TotalSmemSize,
+        (name, false) if name.starts_with("%reserved_smem_offset_") => Special::ReservedSmem,
         ("%is_explicit_cluster", false) => Special::IsExplicitCluster,
         ("%gridid", false) => Special::Zero,
         (name, false) if name.starts_with("%envreg") => Special::Zero,
