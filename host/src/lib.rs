@@ -8,6 +8,8 @@
 //! Elsewhere, on a machine without a toolkit, name any folder with a `lib64` in it, since nothing is linked from there: `CUDA_LIBRARY_PATH=/usr cargo install nstage-host`.
 //! Without the feature (`--no-default-features`) nothing of this is needed, and everything but `--device cuda` works.
 
+pub mod advise;
+pub mod bench;
 pub mod check;
 pub mod cli;
 pub mod device;

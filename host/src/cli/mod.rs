@@ -1,13 +1,17 @@
 //! The program `nstage`: its commands, their flags and how they end.
 
+mod advise;
+mod bench;
 mod check;
 mod devices;
 mod failure;
 mod launch;
+mod measure;
 mod out;
 mod progress;
 mod run;
 mod selftest;
+mod sweep;
 mod table;
 mod values;
 
@@ -37,6 +41,9 @@ enum Command {
     Launch(launch::Arguments),
     Devices(devices::Arguments),
     Selftest(selftest::Arguments),
+    Bench(bench::Arguments),
+    Sweep(sweep::Arguments),
+    Advise(advise::Arguments),
 }
 
 /// Runs the program on the process's arguments.
@@ -48,6 +55,9 @@ pub fn main() -> ExitCode {
             Command::Launch(arguments) => launch::run(&arguments),
             Command::Devices(arguments) => devices::run(&arguments),
             Command::Selftest(arguments) => selftest::run(&arguments),
+            Command::Bench(arguments) => bench::run(&arguments),
+            Command::Sweep(arguments) => sweep::run(&arguments),
+            Command::Advise(arguments) => advise::run(&arguments),
         },
         Err(error) => explain(&error),
     };
@@ -100,7 +110,7 @@ mod tests {
         for (arguments, expected) in [
             (
                 &["nstage", "device"][..],
-                "unrecognized subcommand 'device'; a similar subcommand exists: 'devices'",
+                "unrecognized subcommand 'device'; some similar subcommands exist: 'advise', 'devices'",
             ),
             (
                 &["nstage", "devices", "--format", "xml"],

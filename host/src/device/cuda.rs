@@ -25,6 +25,8 @@ use super::{
 use crate::driver::{self, error::describe_cust as words};
 use crate::ptx::{PtxSet, version};
 
+mod rig;
+
 /// Bytes kept for the compiler's complaints.
 const LOG_BYTES: usize = 16 << 10;
 
@@ -39,6 +41,7 @@ pub struct Cuda {
     buffers: Vec<DeviceBuffer<u8>>,
     life: u32,
     stream: Stream,
+    rig: rig::State,
     /// Dropped last: everything above lives in it.
     _context: Context,
 }
@@ -100,9 +103,11 @@ impl Cuda {
         // A default stream waits for the copies and fills, which go through the null stream.
         let stream =
             Stream::new(StreamFlags::DEFAULT, None).map_err(failed("no stream can be made"))?;
+        let rig = rig::State::of(device, &description.name, description.capability);
         Ok(Self {
             description,
             limits,
+            rig,
             ptx_version: version::of_driver(driver.major(), driver.minor()),
             ptx,
             modules: HashMap::new(),
@@ -253,6 +258,67 @@ impl Cuda {
             }
         }
         Ok(Some(Samples(times)))
+    }
+
+    /// What a block takes of a function that is loaded; allows it the dynamic shared memory.
+    fn block_resources(
+        &self,
+        entry: &str,
+        function: sys::CUfunction,
+        threads: u32,
+        dynamic_shared: u32,
+    ) -> Result<Resources, DeviceError> {
+        let attribute = |attribute| {
+            let mut value = 0;
+            // SAFETY: `value` is valid for writing and the function is loaded.
+            checked(unsafe { sys::cuFuncGetAttribute(&mut value, attribute, function) })
+                .map(|()| value as u32)
+        };
+        let max_threads = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+            .map_err(|reason| self.load_error(entry, reason))?;
+        let static_shared = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+            .map_err(|reason| self.load_error(entry, reason))?;
+        let (needed, limit) = (
+            u64::from(static_shared) + u64::from(dynamic_shared),
+            self.limits.shared_opt_in,
+        );
+        if needed > u64::from(limit) {
+            let reason = format!(
+                "{static_shared} B static and {dynamic_shared} B dynamic shared memory needed, device limit is {limit} B"
+            );
+            return Err(self.load_error(entry, reason));
+        }
+        if threads > max_threads {
+            let reason = format!(
+                "a block of {threads} threads needs more registers than there are, {max_threads} threads fit; pass a smaller --block"
+            );
+            return Err(self.load_error(entry, reason));
+        }
+        // Above 48 KiB the driver wants to be asked; below, asking does no harm.
+        // What was allowed before stays allowed: another block of the same entry may be in use.
+        let limit = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let allowed = attribute(limit).map_err(|reason| self.load_error(entry, reason))?;
+        if dynamic_shared > allowed {
+            // SAFETY: the function is loaded.
+            checked(unsafe { sys::cuFuncSetAttribute(function, limit, dynamic_shared as i32) })
+                .map_err(|reason| self.load_error(entry, reason))?;
+        }
+        let mut blocks = 0;
+        // SAFETY: `blocks` is valid for writing and the function is loaded.
+        checked(unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                threads as i32,
+                dynamic_shared as usize,
+            )
+        })
+        .map_err(|reason| self.load_error(entry, reason))?;
+        Ok(Resources {
+            max_threads,
+            static_shared,
+            blocks_per_sm: blocks.max(0) as u32,
+        })
     }
 
     fn buffer_mut(&mut self, buffer: &Buffer) -> Result<&mut DeviceBuffer<u8>, DeviceError> {
@@ -412,58 +478,7 @@ impl Device for Cuda {
         dynamic_shared: u32,
     ) -> Result<Resources, DeviceError> {
         let function = self.function(entry)?;
-        let attribute = |attribute| {
-            let mut value = 0;
-            // SAFETY: `value` is valid for writing and the function is loaded.
-            checked(unsafe { sys::cuFuncGetAttribute(&mut value, attribute, function) })
-                .map(|()| value as u32)
-        };
-        let max_threads = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
-            .map_err(|reason| self.load_error(entry, reason))?;
-        let static_shared = attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
-            .map_err(|reason| self.load_error(entry, reason))?;
-        let (needed, limit) = (
-            u64::from(static_shared) + u64::from(dynamic_shared),
-            self.limits.shared_opt_in,
-        );
-        if needed > u64::from(limit) {
-            let reason = format!(
-                "{static_shared} B static and {dynamic_shared} B dynamic shared memory needed, device limit is {limit} B"
-            );
-            return Err(self.load_error(entry, reason));
-        }
-        if threads > max_threads {
-            let reason = format!(
-                "a block of {threads} threads needs more registers than there are, {max_threads} threads fit; pass a smaller --block"
-            );
-            return Err(self.load_error(entry, reason));
-        }
-        // Above 48 KiB the driver wants to be asked; below, asking does no harm.
-        // SAFETY: the function is loaded.
-        checked(unsafe {
-            sys::cuFuncSetAttribute(
-                function,
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                dynamic_shared as i32,
-            )
-        })
-        .map_err(|reason| self.load_error(entry, reason))?;
-        let mut blocks = 0;
-        // SAFETY: `blocks` is valid for writing and the function is loaded.
-        checked(unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                function,
-                threads as i32,
-                dynamic_shared as usize,
-            )
-        })
-        .map_err(|reason| self.load_error(entry, reason))?;
-        Ok(Resources {
-            max_threads,
-            static_shared,
-            blocks_per_sm: blocks.max(0) as u32,
-        })
+        self.block_resources(entry, function, threads, dynamic_shared)
     }
 
     fn launch(&mut self, launch: &Prepared) -> Result<Launched, DeviceError> {

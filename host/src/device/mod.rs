@@ -8,6 +8,7 @@ pub mod cuda;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod geometry;
+pub mod hardware;
 pub mod prepared;
 pub mod select;
 pub mod simulator;

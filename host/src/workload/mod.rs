@@ -37,6 +37,11 @@ pub trait Workload: Sync {
     /// The kernels that perform it.
     fn kernels(&self) -> &'static [&'static Kernel];
 
+    /// What the job is called among those who do it, peers included: the first kernel's name unless it says otherwise.
+    fn name(&self) -> &'static str {
+        self.kernels().first().map_or("", |kernel| kernel.name)
+    }
+
     /// Kernels that do a part of it and mean nothing alone.
     fn helpers(&self) -> &'static [&'static Kernel] {
         &[]

@@ -51,6 +51,10 @@ kernels! { kernel_sync, simple_async, kernel_async_pipeline, kernel_async_pipeli
 pub(super) struct Scale;
 
 impl Workload for Scale {
+    fn name(&self) -> &'static str {
+        "scale"
+    }
+
     fn kernels(&self) -> &'static [&'static Kernel] {
         KERNELS
     }
