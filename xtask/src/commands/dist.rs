@@ -1,6 +1,7 @@
 //! `dist`: a folder to carry to a machine with a GPU.
 
 use crate::commands::{ptx, run};
+use crate::cuda_tools;
 use crate::process::{cargo, output};
 use crate::workspace;
 use anyhow::{Context, Result, bail};
@@ -20,8 +21,12 @@ const LIMIT: u64 = 64 << 20;
 
 /// Makes dist/: the stripped program, the PTX, scripts and peers; needs nothing but a driver where it goes.
 #[derive(Args)]
-#[command(after_help = "Example: cargo xtask dist")]
-pub(crate) struct Dist {}
+#[command(after_help = "Example: cargo xtask dist --peers")]
+pub(crate) struct Dist {
+    /// Compile the CUDA C++ peers too, for `nstage bench --peers peers`; takes NVIDIA's compiler, installed from PyPI where there is none.
+    #[arg(long)]
+    peers: bool,
+}
 
 impl Dist {
     pub(crate) fn run(self) -> Result<()> {
@@ -43,6 +48,9 @@ impl Dist {
         for (from, to) in FOLDERS {
             copy_folder(&workspace::root().join(from), &dist.join(to))?;
         }
+        if self.peers {
+            peers(&dist.join("peers"))?;
+        }
         std::fs::write(dist.join("VERSION"), version(&built)?)?;
         let bytes = size(&dist)?;
         if bytes > LIMIT {
@@ -58,6 +66,26 @@ impl Dist {
         );
         Ok(())
     }
+}
+
+/// Machine code of `bench/peers/cuda`; the PTX beside it is what it was made from, and stays here.
+fn peers(folder: &Path) -> Result<()> {
+    let tools = cuda_tools::find_or_install()?;
+    let mut build = std::process::Command::new("python3");
+    build
+        .arg(workspace::root().join("bench/peers/build.py"))
+        .arg(folder)
+        .arg("--nvcc")
+        .arg(tools.bin.join("nvcc"))
+        .arg("--no-cub");
+    output(&mut build).context("cannot compile the peers")?;
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "ptx") {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Which state of the repository, and which compiler.
