@@ -42,11 +42,11 @@ peers=""
 # shellcheck disable=SC2086 # several words are meant
 step bench-scale 100 $nstage bench kernel_sync simple_async kernel_async_pipeline --elements $big --blocks-per-sm declared,fit $peers --save "$out/bench-scale"
 step bench-low-occupancy 60 $nstage bench kernel_sync kernel_async_pipeline --elements $big --block 128 --blocks-per-sm 1 --save "$out/bench-low-occupancy"
-step sweep-scale 150 $nstage sweep scale --elements $big --output "$out"
+step sweep-scale 150 $nstage sweep scale --elements $big --stages 1,2,3,4,8 --block 128,256,512 --blocks-per-sm 1,fit,tiles:2 --output "$out"
 step sweep-sum 60 $nstage sweep sum --elements 1073741824 --output "$out"
 step sweep-blur 60 $nstage sweep blur --elements $big --block 64,128,256 --output "$out"
 # shellcheck disable=SC2086 # several words are meant
-step bench-others 150 $nstage bench $peers --save "$out/bench-others"
+step bench-others 150 $nstage bench sum blur $peers --save "$out/bench-others"
 for job in scale sum blur; do
     step "advise-$job" 30 $nstage advise $job --from "$out"
     step "model-$job" 30 $nstage advise $job --gpu h200

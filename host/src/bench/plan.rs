@@ -167,9 +167,15 @@ mod tests {
         let items = of_axes(job("scale").unwrap(), &axes);
         let labels: std::collections::BTreeSet<String> = items.iter().map(Item::label).collect();
         assert_eq!(labels.len(), items.len());
-        // The synchronous kernel, and of the ring two depths with two schedules and three pieces: two blocks and two grids each.
-        let rings = 2 * 2 * 3;
-        assert_eq!(items.len(), (1 + rings) * 2 * 2);
+        // The synchronous kernel, and of the guide's ring two depths with two schedules and three pieces: two blocks and two grids each.
+        for (kernel, variants) in [("kernel_sync", 1), ("kernel_async_pipeline", 2 * 2 * 3)] {
+            let own = |item: &&Item| matches!(item, Item::Own { shape, .. } if shape.kernel.name == kernel);
+            assert_eq!(
+                items.iter().filter(own).count(),
+                variants * 2 * 2,
+                "{kernel}"
+            );
+        }
         let narrow = Axes {
             tiles: vec![512],
             ..axes
