@@ -6,6 +6,7 @@
 //! | [`policy`] | `createpolicy` |
 //! | [`mbarrier`] | `mbarrier`, `cp.async.mbarrier.arrive` |
 //! | [`bulk`] | `cp.async.bulk`, `cp.reduce.async.bulk`, bulk groups |
+//! | [`tensor`] | `cp.async.bulk.tensor`, its reductions and prefetches |
 //! | [`cluster`] | `barrier.cluster`, `mapa`, the cluster's shared memory |
 //! | [`registers`] | `setmaxnreg` |
 //! | [`memory`] | vector loads and stores of global and shared memory |
@@ -33,6 +34,7 @@ pub mod memory;
 pub mod policy;
 pub mod registers;
 pub mod special;
+pub mod tensor;
 pub mod warp;
 
 pub use barrier::*;
@@ -46,6 +48,7 @@ pub use memory::*;
 pub use policy::*;
 pub use registers::*;
 pub use special::*;
+pub use tensor::*;
 pub use warp::*;
 
 /// Declares instruction functions: the body on the device, a panic with the function's name on the host.

@@ -18,5 +18,6 @@ macro_rules! forms {
 mod bulk;
 mod cp_async;
 mod mbarrier;
+mod tensor;
 
 nstage::panic_handler!();
