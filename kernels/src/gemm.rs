@@ -74,8 +74,9 @@ impl Product {
                 In::new(args.map(|args| args.b), product(k, n)),
             )
         };
-        let across = n.map(|n| n.div_ceil(TILE));
-        let tiles = m.map(|m| m.div_ceil(TILE)) * across;
+        // At least one, so that dividing by it has no case for zero; without columns there is no tile.
+        let across = n.map(|n| n.div_ceil(TILE).max(1));
+        let tiles = m.map(|m| m.div_ceil(TILE)) * n.map(|n| n.div_ceil(TILE));
         let own = Self {
             a: Matrix::new(a, m, k),
             b: Matrix::new(b, k, n),
