@@ -25,6 +25,25 @@ pub(crate) fn flush(a: f32, ftz: bool) -> f32 {
     }
 }
 
+/// `.ftz` of a product, or of one with a sum: hardware flushes what was subnormal before it was rounded, even where rounding makes it normal.
+#[inline(always)]
+pub(crate) fn flush_unrounded(value: f32, [a, b, c]: [f32; 3], ftz: bool) -> f32 {
+    if !ftz || value.abs() != f32::MIN_POSITIVE {
+        return value;
+    }
+    // The product is exact, and so is the sum together with what it lost.
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let added = sum - product;
+    let lost = (product - (sum - added)) + (c - added);
+    let least = f64::from(f32::MIN_POSITIVE);
+    if sum.abs() < least || sum.abs() == least && lost * sum < 0.0 {
+        0f32.copysign(value)
+    } else {
+        value
+    }
+}
+
 /// `.sat`: into [0, 1], NaN becoming zero.
 #[inline(always)]
 pub(crate) fn saturate(a: f32, sat: bool) -> f32 {

@@ -11,8 +11,8 @@ use crate::lanes::{LANES, Lane, Registers, lane1, lane2, lane3};
 use crate::program::op::{LaneFn, LaneOp, NONE};
 use crate::scalar::exact::Rounding;
 use crate::scalar::float::{
-    Approximate, add32, add64, approximate, approximate32, div32, div64, finish, flush, fma32,
-    fma64, max32, max64, min32, min64, mul32, mul64, sqrt32, sqrt64,
+    Approximate, add32, add64, approximate, approximate32, div32, div64, finish, flush,
+    flush_unrounded, fma32, fma64, max32, max64, min32, min64, mul32, mul64, sqrt32, sqrt64,
 };
 
 /// What an instruction does to two or three floats.
@@ -121,8 +121,8 @@ impl Manner {
         let value = match self.operation {
             Operation::Add => add32(a, b, self.rounding),
             Operation::Sub => add32(a, -b, self.rounding),
-            Operation::Mul => mul32(a, b, self.rounding),
-            Operation::Fma => fma32(a, b, c, self.rounding),
+            Operation::Mul => flush_unrounded(mul32(a, b, self.rounding), [a, b, 0.0], self.ftz),
+            Operation::Fma => flush_unrounded(fma32(a, b, c, self.rounding), [a, b, c], self.ftz),
             Operation::Div => div32(a, b, self.rounding),
             Operation::Sqrt => sqrt32(a, self.rounding),
             Operation::Reciprocal => div32(1.0, a, self.rounding),
@@ -447,10 +447,14 @@ fn single(manner: Manner) -> LaneFn {
     by_flag!(manner.ftz; FTZ => match (manner.operation, manner.sat) {
         (Operation::Add, false) => lane2(|a: f32, b: f32| finish(add32(flush(a, FTZ), flush(b, FTZ), R), FTZ, false)),
         (Operation::Sub, false) => lane2(|a: f32, b: f32| finish(add32(flush(a, FTZ), -flush(b, FTZ), R), FTZ, false)),
-        (Operation::Mul, false) => lane2(|a: f32, b: f32| finish(mul32(flush(a, FTZ), flush(b, FTZ), R), FTZ, false)),
+        (Operation::Mul, false) => lane2(|a: f32, b: f32| {
+            let (a, b) = (flush(a, FTZ), flush(b, FTZ));
+            finish(flush_unrounded(mul32(a, b, R), [a, b, 0.0], FTZ), FTZ, false)
+        }),
         (Operation::Div, false) => lane2(|a: f32, b: f32| finish(div32(flush(a, FTZ), flush(b, FTZ), R), FTZ, false)),
         (Operation::Fma, sat) => by_flag!(sat; SAT => lane3(|a: f32, b: f32, c: f32| {
-            finish(fma32(flush(a, FTZ), flush(b, FTZ), flush(c, FTZ), R), FTZ, SAT)
+            let (a, b, c) = (flush(a, FTZ), flush(b, FTZ), flush(c, FTZ));
+            finish(flush_unrounded(fma32(a, b, c, R), [a, b, c], FTZ), FTZ, SAT)
         })),
         _ => SINGLE,
     })
