@@ -43,7 +43,6 @@ impl CudaTools {
         command
             .args([
                 "--verbose",
-                "--warning-as-error",
                 "--output-file",
                 "/dev/null",
                 "--gpu-name",
@@ -58,6 +57,8 @@ impl CudaTools {
         let complaints: Vec<_> = text
             .lines()
             .filter(|line| !line.starts_with("ptxas info") && !line.starts_with("    "))
+            // It tells of GPUs to come, on which sharing copies in a cluster may be slow outside of their own targets; the code is right on all of them.
+            .filter(|line| !line.contains("Advisory: '.multicast::cluster'"))
             .collect();
         if !result.status.success() || complaints.iter().any(|line| line.contains("warning")) {
             bail!(
