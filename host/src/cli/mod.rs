@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod devices;
 mod failure;
+mod inspect;
 mod launch;
 mod measure;
 mod out;
@@ -44,6 +45,7 @@ enum Command {
     Bench(bench::Arguments),
     Sweep(sweep::Arguments),
     Advise(advise::Arguments),
+    Inspect(inspect::Arguments),
 }
 
 /// Runs the program on the process's arguments.
@@ -58,6 +60,7 @@ pub fn main() -> ExitCode {
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Advise(arguments) => advise::run(&arguments),
+            Command::Inspect(arguments) => inspect::run(&arguments),
         },
         Err(error) => explain(&error),
     };
