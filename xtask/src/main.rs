@@ -35,6 +35,7 @@ enum Task {
     Ptx(commands::ptx::Ptx),
     Tidy(commands::tidy::Tidy),
     CheckCases(commands::check_cases::CheckCases),
+    Supported(commands::supported::Supported),
     Dist(commands::dist::Dist),
 }
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Task::Ptx(task) => task.run(),
         Task::Tidy(task) => task.run(),
         Task::CheckCases(task) => task.run(),
+        Task::Supported(task) => task.run(),
         Task::Dist(task) => task.run(),
     };
     match result {

@@ -11,7 +11,7 @@ pub(crate) mod report;
 pub(crate) mod spec;
 
 use nstage_sim::check::Policy;
-use nstage_sim::{Dim3, GlobalMemory, Landing, Launch, Options, Outcome, Program};
+use nstage_sim::{Dim3, Finding, GlobalMemory, Landing, Launch, Options, Outcome, Program};
 
 pub use self::annotate::annotated;
 use self::flags::Flags;
@@ -26,6 +26,8 @@ pub struct Check {
     flags: Flags,
     policy: Policy,
     launch: Launch,
+    /// What the text alone shows.
+    advice: Vec<Finding>,
 }
 
 /// One run of a check.
@@ -58,7 +60,7 @@ impl Check {
     pub(crate) fn with_flags(text: &str, flags: Flags) -> Result<Self, String> {
         let flags = flags.or(Flags::in_file(text)?);
         let policy = flags.policy()?;
-        let module = nstage_ptx::parse(text).map_err(|errors| first_of(&errors))?;
+        let mut module = nstage_ptx::parse(text).map_err(|errors| first_of(&errors))?;
         let entry = match &flags.entry {
             Some(name) => module
                 .entry(name)
@@ -80,12 +82,18 @@ impl Check {
             dynamic_shared: flags.dynamic_shared.unwrap_or(0),
             params: Vec::new(),
         };
+        module
+            .retain_entry(&entry)
+            .map_err(|error| error.to_string())?;
+        let clusters = launch.cluster != Dim3::ONE;
+        let advice = nstage_sim::check::advise(&module, clusters, &policy);
         Ok(Self {
             program,
             entry,
             flags,
             policy,
             launch,
+            advice,
         })
     }
 
@@ -148,6 +156,7 @@ impl Check {
             &options,
             &self.policy,
         );
+        outcome.findings.extend(self.advice.iter().cloned());
         for finding in &mut outcome.findings {
             finding.notes.extend(placed.argument_note(finding));
         }

@@ -3,6 +3,7 @@
 //! The rows stand in `rows.rs`, in the ISA's own notation; everything else is derived from them.
 //! [`identify`] compares an instruction with the table; a decoder then goes by [`Matched::op`] and [`Matched::modifiers`] and never compares a word.
 
+mod example;
 mod matching;
 mod modifiers;
 mod notation;
@@ -20,6 +21,7 @@ use crate::ast::{Instruction, Operand, Pos, Version};
 
 use self::notation::Pattern;
 
+pub use self::example::{Choice, Place, Skeleton, Takes};
 pub use self::modifiers::{
     Boolean, Compare, Flag, Layout, Mode, Modifiers, Operation, Ordering, Rounding, Scope, Shape,
     StateSpace,

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::example::{Skeleton, Takes, skeletons};
 use super::matching::MAX_GROUP;
 use super::modifiers::{Slot, natural};
-use super::notation::{Kind, OperandSpec, Pattern, kind, read};
+use super::notation::{Kind, Pattern, kind, read};
 use super::{Flag, Form, Mode, Op, Row, StateSpace, identify, rows};
 use crate::ast::{Address, AddressBase, Immediate, Instruction, Operand, Pos, Type};
 use crate::uses::{Role, uses};
@@ -20,65 +21,26 @@ fn forms() -> impl Iterator<Item = (&'static Row, &'static Form, Pattern)> {
 
 /// Instructions of a form: the shortest, the longest, and the longest with each word of each class once.
 fn examples(pattern: &Pattern) -> Vec<Instruction> {
-    let mut choices = vec![example(pattern, false, None), example(pattern, true, None)];
-    for (step, words) in pattern.steps.iter().enumerate() {
-        for (at, spec) in words.words.iter().enumerate() {
-            choices.extend(
-                (1..spec.words.len())
-                    .map(|choice| example(pattern, true, Some((step, at, choice)))),
-            );
-        }
-    }
-    choices
+    skeletons(pattern).into_iter().map(filled).collect()
 }
 
-/// The instruction with or without what is optional, and with one word that is not the first of its class.
-fn example(pattern: &Pattern, long: bool, special: Option<(usize, usize, usize)>) -> Instruction {
-    let mut modifiers = Vec::new();
-    for (number, step) in pattern.steps.iter().enumerate() {
-        if long || !step.optional {
-            for (at, spec) in step.words.iter().enumerate() {
-                let choice = special
-                    .filter(|special| (special.0, special.1) == (number, at))
-                    .map_or(0, |special| special.2);
-                modifiers.push(spec.words[choice].replace("nN", "n8"));
-            }
-        }
-    }
-    let count = modifiers
-        .iter()
-        .find_map(|word| word.strip_prefix('x')?.parse().ok())
-        .unwrap_or(1);
-    let width = modifiers
-        .iter()
-        .find_map(|word| word.strip_prefix('v')?.parse().ok())
-        .unwrap_or(1);
-    let mut operands = Vec::new();
-    for spec in &pattern.operands {
-        let tied = |tie: &str| {
-            modifiers.iter().any(|word| {
-                word == tie
-                    || tie == "im2col" && word.starts_with("im2col") && word != "im2col_no_offs"
-            })
-        };
-        let there = match spec.tied {
-            Some(tie) => tied(tie),
-            None => long || !spec.optional,
-        };
-        if there {
-            operands.push(operand(spec, width, count));
-        }
-    }
+/// A skeleton with one register in every place.
+fn filled(skeleton: Skeleton) -> Instruction {
+    let Skeleton {
+        opcode,
+        modifiers,
+        places,
+    } = skeleton;
     Instruction {
         guard: None,
-        opcode: pattern.opcode.to_owned(),
+        opcode: opcode.to_owned(),
         modifiers,
-        operands,
+        operands: places.iter().map(|place| operand(place.takes)).collect(),
         pos: Pos { line: 3, column: 5 },
     }
 }
 
-fn operand(spec: &OperandSpec, width: usize, count: usize) -> Operand {
+fn operand(takes: Takes) -> Operand {
     let register = || Operand::Name {
         name: "%r1".to_owned(),
         component: None,
@@ -90,30 +52,18 @@ fn operand(spec: &OperandSpec, width: usize, count: usize) -> Operand {
             coordinates,
         })
     };
-    let accept = spec.accept;
-    if accept.coordinates {
-        address(Some(vec![register()]))
-    } else if accept.address {
-        address(None)
-    } else if accept.by_width && width > 1 {
-        Operand::Vector(vec![register(); width])
-    } else if accept.by_count {
-        Operand::Vector(vec![register(); count])
-    } else if accept.vector && !accept.name {
-        Operand::Vector(vec![register()])
-    } else if accept.list {
-        Operand::List(vec![register()])
-    } else if accept.pair {
-        Operand::Pair(Box::new(register()), Box::new(register()))
-    } else if accept.name {
-        register()
-    } else if accept.sink {
-        Operand::Sink
-    } else {
-        Operand::Immediate(Immediate::Int {
+    match takes {
+        Takes::Coordinates => address(Some(vec![register()])),
+        Takes::Address => address(None),
+        Takes::Vector(count) => Operand::Vector(vec![register(); count.max(1)]),
+        Takes::List => Operand::List(vec![register()]),
+        Takes::Pair => Operand::Pair(Box::new(register()), Box::new(register())),
+        Takes::Label | Takes::Destination | Takes::Predicate | Takes::Source => register(),
+        Takes::Sink => Operand::Sink,
+        Takes::Constant => Operand::Immediate(Immediate::Int {
             bits: 1,
             negative: false,
-        })
+        }),
     }
 }
 
@@ -231,7 +181,7 @@ fn uses_agree_with_the_table() {
             first.name == "ret"
                 || kind(first.name) == Kind::Written && !accept.address && !accept.constant
         });
-        let instruction = example(&pattern, false, None);
+        let instruction = examples(&pattern).swap_remove(0);
         let found = uses(&instruction)
             .iter()
             .any(|used| used.role == Role::Write);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nstage_ptx::ast::{Instruction, Module, Operand, Space};
+use nstage_ptx::ast::{Instruction, Module, Operand, Space, Version};
 use nstage_ptx::body::{Body, RegisterId};
 use nstage_ptx::cfg::Cfg;
 use nstage_ptx::uses::Role;
@@ -27,7 +27,7 @@ pub(crate) struct Advice<'a> {
     pub(crate) more: u64,
 }
 
-/// Looks at the functions of a module; `clusters` says whether the launch has any.
+/// Looks at the functions of a module, which holds what one entry needs and nothing else; `clusters` says whether the launch has any.
 #[must_use]
 pub fn advise(module: &Module, clusters: bool, policy: &Policy) -> Vec<Finding> {
     let shared: HashSet<&str> = module
@@ -40,7 +40,7 @@ pub fn advise(module: &Module, clusters: bool, policy: &Policy) -> Vec<Finding> 
         let body = Body::new(function);
         let mut found = Vec::new();
         if !clusters {
-            found.extend(cluster_windows(&body));
+            found.extend(cluster_windows(&body, module.version));
         }
         found.extend(generic_accesses(&body, &shared));
         // A branch to nowhere is for others to report.
@@ -78,11 +78,15 @@ fn has(instruction: &Instruction, word: &str) -> bool {
         .any(|modifier| modifier == word)
 }
 
-/// Instructions that name the cluster's window.
-fn cluster_windows(body: &Body<'_>) -> Vec<Found> {
+/// The version from which on a bulk copy can name the block's own window.
+const OWN_WINDOW: Version = Version { major: 8, minor: 6 };
+
+/// Instructions that name the cluster's window, but for those that can name no other.
+fn cluster_windows(body: &Body<'_>, version: Version) -> Vec<Found> {
     let lines = body.lines.iter().enumerate();
     lines
         .filter(|(_, line)| has(line.instruction, "shared::cluster"))
+        .filter(|(_, line)| line.instruction.opcode != "cp" || version >= OWN_WINDOW)
         .map(|(at, _)| (Class::ClusterWindow, at, None))
         .collect()
 }
@@ -292,6 +296,12 @@ mod tests {
             &[(Class::ClusterWindow, 6)],
         ),
         ("mapa.shared::cluster.u32 %r1, %r2, 0;\nret;", true, &[]),
+        // This version has no other form of it.
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, [%r2];\nret;",
+            false,
+            &[],
+        ),
     ];
 
     #[test]

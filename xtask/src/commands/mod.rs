@@ -6,5 +6,6 @@ pub(crate) mod dist;
 pub(crate) mod ptx;
 pub(crate) mod run;
 pub(crate) mod setup;
+pub(crate) mod supported;
 pub(crate) mod test;
 pub(crate) mod tidy;
