@@ -26,6 +26,7 @@ impl CheckCases {
             "--test",
             "cases",
             "--",
+            "--some",
         ];
         if self.bless {
             arguments.push("--bless");
