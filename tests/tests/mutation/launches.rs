@@ -14,6 +14,29 @@ pub(crate) struct Launch {
     pub(crate) first_block_only: bool,
 }
 
+/// Entries that nvcc made of `tests/cuda/scale.cu`, of how many stages each is, and how many vectors of a last tile it gets.
+/// The pipeline of single threads gets none: its lanes would leave the loop one by one, of which divergent-commit rightly warns.
+pub(crate) const OF_NVCC: &[(&str, u64, u64)] = &[
+    ("cpp_scale_sync", 0, 9),
+    ("cpp_scale_primitives", 1, 9),
+    ("cpp_scale_barrier", 1, 9),
+    ("cpp_scale_pipeline_s2", 2, 9),
+    ("cpp_scale_thread_s3", 3, 0),
+    ("cpp_scale_pipeline_s4", 4, 9),
+];
+
+/// The launch of such an entry.
+pub(crate) fn of_nvcc(stages: u64, ragged: u64) -> Launch {
+    let vectors = 256 * (2 * stages.max(1) + 1) + ragged;
+    let n = 4 * vectors;
+    Launch {
+        flags: format!(
+            "--grid 1 --block 256 --arg f32[{n}]=poison --arg f32[{n}]=ramp --arg f32=2 --arg u32={vectors}"
+        ),
+        first_block_only: false,
+    }
+}
+
 /// The launches of a variant; empty for a kernel that nobody has written them for.
 pub(crate) fn of(kernel: &Kernel, variant: &Variant) -> Vec<Launch> {
     let stages = u64::from(variant.stages().max(1));
