@@ -93,23 +93,18 @@ fn originals() -> Vec<Original> {
 
 fn of_nvcc() -> impl Iterator<Item = Original> {
     let module = nstage_ptx::parse(NVCC).expect("nvcc writes PTX");
-    launches::OF_NVCC
-        .iter()
-        .map(move |&(entry, stages, ragged)| {
-            let mut module = module.clone();
-            module.retain_entry(entry).expect("nvcc made this entry");
-            Original {
-                entry,
-                advised: advised(stages),
-                module,
-                launches: vec![launches::of_nvcc(stages, ragged)],
-            }
-        })
-}
-
-/// One stage is one tile at a time, which is what the advisory says.
-fn advised(stages: u64) -> &'static [&'static str] {
-    if stages == 1 { &["no-overlap"] } else { &[] }
+    launches::OF_NVCC.iter().map(move |of_nvcc| {
+        let mut module = module.clone();
+        module
+            .retain_entry(of_nvcc.entry)
+            .expect("nvcc made this entry");
+        Original {
+            entry: of_nvcc.entry,
+            advised: of_nvcc.advised,
+            module,
+            launches: vec![of_nvcc.launch()],
+        }
+    })
 }
 
 fn of_the_library() -> Vec<Original> {
@@ -131,7 +126,12 @@ fn of_the_library() -> Vec<Original> {
             );
             Original {
                 entry,
-                advised: advised(variant.stages().into()),
+                // One stage is one tile at a time, which is what the advisory says.
+                advised: if variant.stages() == 1 {
+                    &["no-overlap"]
+                } else {
+                    &[]
+                },
                 module,
                 launches,
             }
