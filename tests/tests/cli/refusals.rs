@@ -37,7 +37,10 @@ fn bad_arguments() {
             &["rnu"],
             "unrecognized subcommand 'rnu'; nstage --help lists the commands",
         ),
-        (&["devcies"], "a similar subcommand exists: 'devices'"),
+        (
+            &["devcies"],
+            "some similar subcommands exist: 'advise', 'devices'",
+        ),
         (
             &["run", "kernel_snyc"],
             "kernel_snyc: no kernel to run is called so; did you mean kernel_sync?",
