@@ -4,6 +4,7 @@
 //! `NSTAGE_BLESS` does the same for `cargo test`.
 
 mod case;
+mod marks;
 
 use std::process::ExitCode;
 
