@@ -5,12 +5,6 @@
 
 use super::instructions;
 
-macro_rules! load_doc {
-    () => {
-        "# Threads\nEach for itself.\n\n# Safety\n"
-    };
-}
-
 macro_rules! loads {
     ($($name:ident, $count:literal, $ty:ty, $reg:ident, $space:literal, $ptx:literal, $address:ty, $areg:ident, [$($lane:ident)+], $list:literal, $rules:literal;)+) => {
         instructions! {$(
@@ -19,7 +13,10 @@ macro_rules! loads {
             /// # PTX
             #[doc = concat!("`", $ptx, " d, [address];`")]
             ///
-            #[doc = load_doc!()]
+            /// # Threads
+            /// Each for itself.
+            ///
+            /// # Safety
             #[doc = $rules]
             ///
             /// sm_80
@@ -49,7 +46,10 @@ macro_rules! stores {
             /// # PTX
             #[doc = concat!("`", $ptx, " [address], values;`")]
             ///
-            #[doc = load_doc!()]
+            /// # Threads
+            /// Each for itself.
+            ///
+            /// # Safety
             #[doc = $rules]
             ///
             /// sm_80

@@ -1,6 +1,7 @@
 //! The house rules that a compiler does not check. Each is a row of a table; a breach names file and line.
 
 mod dependencies;
+mod docs;
 mod mentions;
 mod shape;
 mod words;
@@ -59,6 +60,7 @@ pub(crate) fn run() -> Result<()> {
         breaches.extend(words::check(source));
         if source.is_rust() {
             breaches.extend(shape::check(source));
+            breaches.extend(docs::check(source));
         }
     }
     breaches.extend(mentions::check(&sources));
