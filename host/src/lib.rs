@@ -13,8 +13,10 @@ pub mod bench;
 pub mod check;
 pub mod cli;
 pub mod device;
+pub mod doctor;
 #[cfg(feature = "cuda")]
 pub mod driver;
 pub mod io;
 pub mod ptx;
+pub mod tools;
 pub mod workload;

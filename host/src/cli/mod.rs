@@ -4,6 +4,7 @@ mod advise;
 mod bench;
 mod check;
 mod devices;
+mod doctor;
 mod failure;
 mod inspect;
 mod launch;
@@ -41,6 +42,7 @@ enum Command {
     Check(check::Arguments),
     Launch(launch::Arguments),
     Devices(devices::Arguments),
+    Doctor(doctor::Arguments),
     Selftest(selftest::Arguments),
     Bench(bench::Arguments),
     Sweep(sweep::Arguments),
@@ -56,6 +58,7 @@ pub fn main() -> ExitCode {
             Command::Check(arguments) => check::run(&arguments),
             Command::Launch(arguments) => launch::run(&arguments),
             Command::Devices(arguments) => devices::run(&arguments),
+            Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Selftest(arguments) => selftest::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),

@@ -52,6 +52,17 @@ pub struct PtxSet {
     files: Vec<File>,
 }
 
+/// What one file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// `.target`'s first word.
+    pub target: String,
+    /// `.version`.
+    pub version: version::Version,
+    /// How many entries.
+    pub entries: usize,
+}
+
 /// An entry alone: its text, and what a driver and a device must accept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryText {
@@ -115,6 +126,19 @@ impl PtxSet {
         Ok(Self {
             files: files.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// What every file holds.
+    pub fn contents(&self) -> Result<Vec<Built>, PtxError> {
+        let each = self.files.iter().map(|file| {
+            let module = file.module()?;
+            Ok(Built {
+                target: target_line(&file.text).to_owned(),
+                version: (module.version.major, module.version.minor),
+                entries: module.entries().count(),
+            })
+        });
+        each.collect()
     }
 
     /// Whether any of the files is for a device of this compute capability; otherwise what they are for.

@@ -6,31 +6,41 @@ pub type Version = (u8, u8);
 /// A CUDA release, major and minor.
 type Release = (i32, i32);
 
+/// CUDA release and the PTX ISA version that came with it, from the release history in NVIDIA's PTX ISA manual.
+const RELEASES: &[(Release, Version)] = &[
+    ((11, 0), (7, 0)),
+    ((11, 1), (7, 1)),
+    ((11, 2), (7, 2)),
+    ((11, 3), (7, 3)),
+    ((11, 4), (7, 4)),
+    ((11, 5), (7, 5)),
+    ((11, 6), (7, 6)),
+    ((11, 7), (7, 7)),
+    ((11, 8), (7, 8)),
+    ((12, 0), (8, 0)),
+    ((12, 1), (8, 1)),
+    ((12, 2), (8, 2)),
+    ((12, 3), (8, 3)),
+    ((12, 4), (8, 4)),
+    ((12, 5), (8, 5)),
+    ((12, 6), (8, 5)),
+    ((12, 7), (8, 6)),
+    ((12, 8), (8, 7)),
+    ((12, 9), (8, 8)),
+    ((13, 0), (9, 0)),
+];
+
+/// Every PTX version from the newest that could be on, downwards: past the list, a driver may know more.
+pub fn newest_first() -> impl Iterator<Item = Version> {
+    let listed = RELEASES.iter().rev().map(|&(_, version)| version);
+    (0..10)
+        .rev()
+        .map(|minor| (9, minor))
+        .chain(listed.filter(|&(major, _)| major < 9))
+}
+
 /// The newest PTX version that a driver for CUDA `major.minor` compiles; `None` where the list here ends.
 pub fn of_driver(major: i32, minor: i32) -> Option<Version> {
-    /// CUDA release and the PTX ISA version that came with it, from the release history in NVIDIA's PTX ISA manual.
-    const RELEASES: &[(Release, Version)] = &[
-        ((11, 0), (7, 0)),
-        ((11, 1), (7, 1)),
-        ((11, 2), (7, 2)),
-        ((11, 3), (7, 3)),
-        ((11, 4), (7, 4)),
-        ((11, 5), (7, 5)),
-        ((11, 6), (7, 6)),
-        ((11, 7), (7, 7)),
-        ((11, 8), (7, 8)),
-        ((12, 0), (8, 0)),
-        ((12, 1), (8, 1)),
-        ((12, 2), (8, 2)),
-        ((12, 3), (8, 3)),
-        ((12, 4), (8, 4)),
-        ((12, 5), (8, 5)),
-        ((12, 6), (8, 5)),
-        ((12, 7), (8, 6)),
-        ((12, 8), (8, 7)),
-        ((12, 9), (8, 8)),
-        ((13, 0), (9, 0)),
-    ];
     let (last, _) = RELEASES.last()?;
     if (major, minor) > *last {
         return None;

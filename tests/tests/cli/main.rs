@@ -1,7 +1,10 @@
 //! The command line of `nstage` as its users meet it: output, exit codes, and one line for every mistake.
 
+mod advise;
 mod check;
 mod devices;
+mod doctor;
+mod inspect;
 mod launch;
 mod refusals;
 mod run;
@@ -28,15 +31,20 @@ fn command(arguments: &[&str]) -> Command {
 
 /// Runs the program.
 fn nstage(arguments: &[&str]) -> Ran {
-    let output = command(arguments).output().expect("the program starts");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).expect("standard output is text"),
-        err: String::from_utf8(output.stderr).expect("standard error is text"),
-    }
+    Ran::of(command(arguments))
 }
 
 impl Ran {
+    /// Runs the command.
+    fn of(mut command: Command) -> Self {
+        let output = command.output().expect("the program starts");
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("standard output is text"),
+            err: String::from_utf8(output.stderr).expect("standard error is text"),
+        }
+    }
+
     /// Asserts the exit code, showing everything where it differs.
     #[track_caller]
     fn ends(self, code: i32) -> Self {

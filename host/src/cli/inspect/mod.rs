@@ -1,19 +1,19 @@
 //! `nstage inspect`: what a compiled entry is made of and what it takes of a multiprocessor.
 
+mod compiled;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use clap::Args;
 use nstage_ptx::ast::Module;
 use serde::Serialize;
 
+use self::compiled::Compiled;
 use super::Failure;
 use super::out::{self, Format};
 use crate::device::hardware::{self, Hardware};
-
-/// The variable that names the folder of NVIDIA's compiler tools.
-const TOOLS_VARIABLE: &str = "NSTAGE_CUDA_BIN";
+use crate::tools;
 
 /// First words of the instructions that copy asynchronously or wait for such copies.
 const ASYNCHRONOUS: &[&str] = &[
@@ -45,19 +45,12 @@ pub(super) struct Arguments {
     /// Dynamic shared memory of a block, for the occupancy.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
+    /// Also print the machine code.
+    #[arg(long)]
+    sass: bool,
     /// What to print.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// What ptxas says of an entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-struct Compiled {
-    registers: u32,
-    shared_bytes: u32,
-    local_bytes: u32,
-    spill_stores: u32,
-    spill_loads: u32,
 }
 
 /// One entry.
@@ -84,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(name) => vec![name.clone()],
         None => module.entries().map(|entry| entry.name.clone()).collect(),
     };
-    let compiled = compile(&module, path)?;
+    let compiled = compiled::compile(&module, path)?;
     for name in names {
         let found = inspect(&module, &name, compiled.as_ref(), arguments)
             .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display())))?;
@@ -106,8 +99,8 @@ fn inspect(
     alone
         .retain_entry(name)
         .map_err(|error| error.to_string())?;
-    let compiled = compiled.and_then(|all| all.get(name)).copied();
-    let occupancy = compiled.map(|compiled| {
+    let compiled = compiled.and_then(|all| all.get(name)).cloned();
+    let occupancy = compiled.as_ref().map(|compiled| {
         let shared = compiled.shared_bytes + arguments.dynamic_shared;
         let each = hardware::capabilities().map(|capability| {
             let blocks = Hardware::of_capability(capability).occupancy(
@@ -150,74 +143,6 @@ fn asynchronous(text: &str) -> BTreeMap<String, usize> {
     found
 }
 
-/// A tool of NVIDIA's: in the folder that the variable names, or on the path.
-fn tool(name: &str) -> Option<PathBuf> {
-    let named = std::env::var_os(TOOLS_VARIABLE).map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = named.into_iter().chain(std::env::split_paths(&path));
-    folders
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
-}
-
-/// What ptxas says of every entry; `None` where it is not there or refuses the file.
-fn compile(module: &Module, path: &Path) -> Result<Option<BTreeMap<String, Compiled>>, Failure> {
-    let Some(ptxas) = tool("ptxas") else {
-        return Ok(None);
-    };
-    let target = module.target.first().map_or("sm_80", String::as_str);
-    let done = Command::new(&ptxas)
-        .args([
-            "--verbose",
-            "--output-file",
-            "/dev/null",
-            "--gpu-name",
-            target,
-        ])
-        .arg(path)
-        .output()
-        .map_err(|error| Failure::Usage(format!("{}: {error}", ptxas.display())))?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    if !done.status.success() {
-        return Err(Failure::Usage(format!(
-            "ptxas refuses {}: {said}",
-            path.display()
-        )));
-    }
-    Ok(Some(read_ptxas(&said)))
-}
-
-/// The verbose output of ptxas.
-fn read_ptxas(said: &str) -> BTreeMap<String, Compiled> {
-    let mut found: BTreeMap<String, Compiled> = BTreeMap::new();
-    let mut entry = String::new();
-    for line in said.lines() {
-        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
-            entry = rest.split('\'').next().unwrap_or_default().to_owned();
-            found.entry(entry.clone()).or_default();
-        }
-        let Some(compiled) = found.get_mut(&entry) else {
-            continue;
-        };
-        let mut before = |text: &str, field: fn(&mut Compiled) -> &mut u32| {
-            let number = line
-                .split(text)
-                .next()
-                .filter(|head| head.len() < line.len());
-            let digits = number.and_then(|head| head.rsplit([' ', ',']).next());
-            if let Some(value) = digits.and_then(|digits| digits.parse().ok()) {
-                *field(compiled) = value;
-            }
-        };
-        before(" registers", |c| &mut c.registers);
-        before(" bytes smem", |c| &mut c.shared_bytes);
-        before(" bytes stack frame", |c| &mut c.local_bytes);
-        before(" bytes spill stores", |c| &mut c.spill_stores);
-        before(" bytes spill loads", |c| &mut c.spill_loads);
-    }
-    found
-}
-
 fn print(found: &Inspected, arguments: &Arguments) -> Result<(), Failure> {
     out::line(&format!(
         "{}: PTX {}, {}",
@@ -229,7 +154,8 @@ fn print(found: &Inspected, arguments: &Arguments) -> Result<(), Failure> {
             c.registers, c.shared_bytes, c.local_bytes, c.spill_stores, c.spill_loads
         ))?,
         None => out::line(&format!(
-            "    registers not known: no ptxas on the path or in {TOOLS_VARIABLE}"
+            "    registers not known: no ptxas on the path or in {}; see `nstage doctor`",
+            tools::FOLDER_VARIABLE
         ))?,
     }
     if let Some(occupancy) = &found.occupancy {
@@ -247,6 +173,30 @@ fn print(found: &Inspected, arguments: &Arguments) -> Result<(), Failure> {
     for (opcode, count) in &found.asynchronous {
         out::line(&format!("    {count:>4} × {opcode}"))?;
     }
+    let sass = found.compiled.as_ref().and_then(|c| c.sass.as_ref());
+    if let Some(sass) = sass {
+        let each = sass
+            .told
+            .iter()
+            .map(|(opcode, n)| format!("{n} × {opcode}"));
+        let each: Vec<String> = each.collect();
+        out::line(&format!(
+            "    machine code: {} instructions, {}",
+            sass.instructions,
+            if each.is_empty() {
+                "none of them asynchronous".to_owned()
+            } else {
+                each.join(", ")
+            }
+        ))?;
+        if arguments.sass {
+            for line in &sass.lines {
+                out::line(&format!("        {line}"))?;
+            }
+        }
+    } else if arguments.sass {
+        out::line("    machine code not known: no ptxas and cuobjdump; see `nstage doctor`")?;
+    }
     Ok(())
 }
 
@@ -262,29 +212,5 @@ mod tests {
             ("cp.async.commit_group".to_owned(), 1),
         ]);
         assert_eq!(asynchronous(text), expected);
-    }
-
-    #[test]
-    fn the_words_of_ptxas_are_read() {
-        let said = "ptxas info    : Compiling entry function 'first' for 'sm_90'\n\
-            ptxas info    : Function properties for first\n\
-            \x20   8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n\
-            ptxas info    : Used 40 registers, used 1 barriers, 8 bytes stack frame, 1024 bytes smem\n\
-            ptxas info    : Compiling entry function 'second' for 'sm_90'\n\
-            ptxas info    : Used 16 registers\n";
-        let found = read_ptxas(said);
-        let first = Compiled {
-            registers: 40,
-            shared_bytes: 1024,
-            local_bytes: 8,
-            spill_stores: 4,
-            spill_loads: 12,
-        };
-        assert_eq!(found["first"], first);
-        let second = Compiled {
-            registers: 16,
-            ..Compiled::default()
-        };
-        assert_eq!(found["second"], second);
     }
 }
