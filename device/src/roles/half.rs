@@ -79,16 +79,23 @@ impl<T: Word, M: Mechanism, D: Depth> Producer<T, M, D> {
     pub fn fill<S: Source<Item = T>>(&mut self, source: &mut S) {
         let (mut left, irregular) = (source.steps().get(), source.irregular_steps().get());
         let crew = self.crew;
-        while left > 0 {
-            let slot = self.acquire();
+        let mut turn = |half: &mut Self, tiles, steady| {
+            let (half, copier) = half.acquire().take();
             let issue = Left {
-                tiles: left,
+                tiles,
                 ahead: 0,
-                steady: left > irregular,
+                steady,
             };
-            let (half, copier) = slot.take();
             source.refill(crew, copier, issue);
             half.commit();
+        };
+        // A bulk copy of a regular tile has a loop of its own; element copies would have all of their code twice.
+        while M::BULK && left > irregular {
+            turn(self, left, true);
+            left -= 1;
+        }
+        while left > 0 {
+            turn(self, left, !M::BULK && left > irregular);
             left -= 1;
         }
     }
