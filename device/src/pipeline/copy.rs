@@ -335,6 +335,22 @@ impl<M: Mechanism> Copier<'_, M> {
         }
     }
 
+    /// The same from the stage's start on, of a number of bytes that is a multiple of 16 and not zero: nothing is asked that cannot be otherwise.
+    ///
+    /// # Safety
+    /// - As for [`bulk`](Copier::bulk).
+    #[inline(always)]
+    pub(crate) unsafe fn bulk_whole(&self, crew: Crew, src: *const u8, bytes: u32) {
+        if crew.thread != 0 {
+            return;
+        }
+        // SAFETY: the caller's contract; the stage's barrier lives and its phase cannot complete before this thread's own arrival.
+        unsafe {
+            ptx::mbarrier_expect_tx(self.barrier, bytes);
+            self.cast.copy(self.address, src, bytes, self.barrier);
+        }
+    }
+
     /// Each thread copies one 16-byte piece to its own place behind what the stage holds already:
     /// the elements of `from` from `index` on, as far as there are any, and zeros for the rest.
     ///

@@ -77,6 +77,23 @@ impl Position {
             self.parity ^= 1;
         }
     }
+
+    /// The place `steps` steps before, at most one lap.
+    #[inline(always)]
+    pub(super) fn back(self, steps: u32, depth: impl Depth) -> Self {
+        Self {
+            stage: (self.stage + depth.stages() - steps) % depth.stages(),
+            parity: self.parity ^ u32::from(steps > self.stage),
+        }
+    }
+
+    /// The parity of the phase that says that the stage may be filled.
+    ///
+    /// In the first lap it is the phase before the first, which counts as complete: nobody has to release what nobody has filled.
+    #[inline(always)]
+    pub(super) fn free(self) -> u32 {
+        self.parity ^ 1
+    }
 }
 
 #[cfg(test)]

@@ -58,8 +58,7 @@ impl<T: Word, M: Mechanism, D: Depth> Producer<T, M, D> {
     #[inline(always)]
     pub fn acquire(&mut self) -> Filling<'_, T, M, D> {
         let barrier = self.empty + self.at.stage * BARRIER;
-        // In the first lap the phase before the first is asked for, which counts as complete: nobody has to release what nobody has filled.
-        wait::<M>(barrier, self.at.parity ^ 1, self.cast);
+        wait::<M>(barrier, self.at.free(), self.cast);
         if M::BULK {
             // One thread alone arrives: without this, the ring could go around while another lane still looks for this phase.
             meet_warp();
@@ -79,16 +78,23 @@ impl<T: Word, M: Mechanism, D: Depth> Producer<T, M, D> {
     pub fn fill<S: Source<Item = T>>(&mut self, source: &mut S) {
         let (mut left, irregular) = (source.steps().get(), source.irregular_steps().get());
         let crew = self.crew;
-        while left > 0 {
-            let slot = self.acquire();
+        let mut turn = |half: &mut Self, tiles, steady| {
+            let (half, copier) = half.acquire().take();
             let issue = Left {
-                tiles: left,
+                tiles,
                 ahead: 0,
-                steady: left > irregular,
+                steady,
             };
-            let (half, copier) = slot.take();
             source.refill(crew, copier, issue);
             half.commit();
+        };
+        // A bulk copy of a regular tile has a loop of its own; element copies would have all of their code twice.
+        while M::BULK && left > irregular {
+            turn(self, left, true);
+            left -= 1;
+        }
+        while left > 0 {
+            turn(self, left, !M::BULK && left > irregular);
             left -= 1;
         }
     }
@@ -116,11 +122,7 @@ impl<T: Word, M: Mechanism, D: Depth> Producer<T, M, D> {
     #[inline(always)]
     pub(super) fn finish(&mut self) {
         // Back by the stages that may be under way: the last phase of each is complete or running.
-        let stages = self.depth.stages();
-        let mut at = Position {
-            stage: (self.at.stage + stages - self.committed) % stages,
-            parity: self.at.parity ^ u32::from(self.committed > self.at.stage),
-        };
+        let mut at = self.at.back(self.committed, self.depth);
         while self.committed > 0 {
             wait::<M>(
                 self.layout.barriers + at.stage * BARRIER,

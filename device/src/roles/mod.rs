@@ -29,6 +29,7 @@
 
 mod depth;
 mod half;
+mod laws;
 
 pub use depth::{AtRunTime, Depth, Fixed};
 pub use half::{Consumer, Filling, Producer, Reading};

@@ -179,7 +179,11 @@ impl<T: Word, const PIECES: usize, const ALIGNED: bool, A: Assignment> Source
             )
         };
         let whole = left.more_than(self.ragged_steps());
-        if M::BULK {
+        if M::BULK && whole && left.steady() {
+            let bytes = self.share.tiling.tile().get() * size_of::<T>() as u32;
+            // SAFETY: as below; a whole tile is a number of 16-byte pieces.
+            unsafe { stage.bulk_whole(crew, self.source, bytes) };
+        } else if M::BULK {
             if !left.more_than(0) {
                 return;
             }

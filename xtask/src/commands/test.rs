@@ -11,6 +11,20 @@ use nstage_builder::Built;
 /// Where tests write `name: reason` when this machine lacks something that they need.
 const SKIP_LOG: &str = "NSTAGE_SKIP_LOG";
 
+/// Packs every crate that others may depend on, and builds each from its package, `nstage-host` without `cuda`: nothing may be missing there.
+const PACKAGE: &[&str] = &[
+    "package",
+    "--offline",
+    "--allow-dirty",
+    "--no-default-features",
+    "--package=nstage",
+    "--package=nstage-ptx",
+    "--package=nstage-sim",
+    "--package=nstage-builder",
+    "--package=nstage-kernels",
+    "--package=nstage-host",
+];
+
 /// Builds the PTX and runs all tests: unit, integration, examples, ptxas, golden PTX.
 #[derive(Args)]
 #[command(after_help = "Example: cargo xtask test --bless")]
@@ -56,6 +70,9 @@ impl Test {
             process::run_reported(&mut command)
         });
         self.examples(steps);
+        steps.step("cargo package", || {
+            process::run_reported(&mut process::cargo(PACKAGE))
+        });
         for line in std::fs::read_to_string(&log).unwrap_or_default().lines() {
             let (name, reason) = line.split_once(": ").unwrap_or((line, "no reason given"));
             steps.skip(name, reason);
