@@ -17,4 +17,5 @@ pub mod device;
 pub mod driver;
 pub mod io;
 pub mod ptx;
+pub mod tensor;
 pub mod workload;
