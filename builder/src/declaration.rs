@@ -143,6 +143,10 @@ impl Declaration {
             .split_once('=')
             .ok_or_else(|| format!("got `{word}`, expected `key=value`"))?;
         if key == "param" {
+            // A parameter that keeps the alignment of its type.
+            if value.ends_with(":align=0") {
+                return Ok(());
+            }
             let param = aligned_param(value);
             self.aligned_params.push(param.ok_or_else(|| {
                 format!("got `{word}`, expected `param=INDEX:align=POWER_OF_TWO`")
@@ -210,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_full_declaration_is_read() {
-        let text = "\t// nstage-entry: scale_s2 maxntid=128,2 minnctapersm=2 maxnreg=0 reqnctapercluster=2,1,1 param=3:align=64 local=allow";
+        let text = "\t// nstage-entry: scale_s2 maxntid=128,2 minnctapersm=2 maxnreg=0 reqnctapercluster=2,1,1 param=3:align=64 param=0:align=0 local=allow";
         // An assembly block may come out more than once.
         let (declarations, unreadable) = read(&format!("\n{text}\n{text}\n"));
         assert_eq!(unreadable, []);

@@ -116,10 +116,16 @@ macro_rules! kernels {
     (@entries $params:tt $($entry:literal => $body:ty),+) => {
         $( $crate::kernels! { @entry $params $entry => $body } )+
     };
-    (@entry ( $($param:ident : $ty:ty),+ ) $entry:literal => $body:ty) => {
+    (@entry $params:tt $entry:literal => $body:ty) => {
+        $crate::kernels! { @numbered [] $params [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] $entry => $body }
+    };
+    (@numbered [$($done:tt)*] ( $param:ident : $ty:ty $(, $next:ident : $next_ty:ty)* ) [$index:literal $($more:literal)*] $entry:literal => $body:ty) => {
+        $crate::kernels! { @numbered [$($done)* ($index $param $ty)] ( $($next : $next_ty),* ) [$($more)*] $entry => $body }
+    };
+    (@numbered [$(($index:literal $param:ident $ty:ty))+] () [$($more:literal)*] $entry:literal => $body:ty) => {
         #[cfg(target_arch = "nvptx64")]
         ::core::arch::global_asm!(
-            concat!("// nstage-entry: ", $entry, " requires=sm_{} specific={} ptx={}.{} maxntid={} minnctapersm={} maxnreg={} reqnctapercluster={}"),
+            concat!("// nstage-entry: ", $entry, " requires=sm_{} specific={} ptx={}.{} maxntid={} minnctapersm={} maxnreg={} reqnctapercluster={}" $(, " param=", $index, ":align={}")+),
             const <$body as $crate::Entry<Args>>::SHAPE.required().arch,
             const <$body as $crate::Entry<Args>>::SHAPE.required().specific as u32,
             const <$body as $crate::Entry<Args>>::SHAPE.required().ptx.0,
@@ -128,6 +134,7 @@ macro_rules! kernels {
             const <$body as $crate::Entry<Args>>::SHAPE.minnctapersm(),
             const <$body as $crate::Entry<Args>>::SHAPE.maxnreg(),
             const <$body as $crate::Entry<Args>>::SHAPE.reqnctapercluster(),
+            $(const <$ty as $crate::param::KernelParam>::ALIGN,)+
         );
 
         const _: () = {
@@ -137,7 +144,20 @@ macro_rules! kernels {
 
             #[cfg(target_arch = "nvptx64")]
             #[unsafe(export_name = $entry)]
-            unsafe extern "ptx-kernel" fn entry($($param: $ty),+) {
+            unsafe extern "ptx-kernel" fn entry($($param: <$ty as $crate::param::KernelParam>::Passed),+) {
+                $(let $param = {
+                    let address: u64;
+                    // SAFETY: the parameter of this number has this name in the entry's PTX; where nobody wants its address, the instructions go.
+                    unsafe {
+                        ::core::arch::asm!(
+                            concat!("mov.b64 {0}, ", $entry, "_param_", $index, ";"),
+                            "cvta.param.u64 {0}, {0};",
+                            out(reg64) address,
+                            options(pure, nomem, nostack, preserves_flags),
+                        )
+                    };
+                    <$ty as $crate::param::KernelParam>::received($param, address)
+                };)+
                 // SAFETY: this is the top of a kernel, reached by every thread once, and parameters are the same for all of them.
                 let (launch, args) = unsafe { ($crate::Launch::enter(), $crate::Uniform::assume(Args { $($param),+ })) };
                 <$body as $crate::Entry<Args>>::run(launch, args)

@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | 1 | [`ptx`] | one function per instruction form, in PTX spelling | every function |
 //! | 2 | [`shared`], [`pipeline`], [`roles`] | shared memory carved into arrays, the ring of stages with typed slots, warps divided into roles | making a [`Block`], sharing copies in a cluster |
-//! | 3 | [`stream`], [`view`] | the whole loop over tiles, bounds-honest views of global memory | making a view |
+//! | 3 | [`stream`], [`view`], [`tensor`] | the whole loop over tiles, bounds-honest views of global memory, tensors by map | making a view |
 //!
 //! [`kernels!`] declares kernels: on `nvptx64` it makes one `.entry` per variant, on the host a typed argument list and a [`catalogue`].
 //!
@@ -55,6 +55,7 @@ mod reduce;
 pub mod roles;
 pub mod shared;
 pub mod stream;
+pub mod tensor;
 pub mod uniform;
 pub mod view;
 
@@ -64,6 +65,7 @@ pub use cluster::Cluster;
 pub use crew::Crew;
 pub use launch::Launch;
 pub use param::{GlobalMut, GlobalPtr};
+pub use tensor::TensorMap;
 pub use uniform::Uniform;
 
 /// The panic handler of a kernels crate: a panic becomes a `trap`, which ends the launch with an error.

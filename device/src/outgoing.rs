@@ -9,6 +9,7 @@
 //! A [`Room`] is a tile's place in the output, and each exists once.
 
 use crate::shared::Region;
+use crate::tensor::{self, Boxes, TensorMap};
 use crate::view::{GridStride, Out, Share, Vector, Width, Word};
 use crate::{Block, Uniform, ptx};
 use core::marker::PhantomData;
@@ -63,6 +64,33 @@ impl<'b, T: Word> Outgoing<'b, T> {
         }
         // SAFETY: the place lies in the memory and belongs to this thread; nothing reads it before it is published.
         unsafe { values.store_shared(self.memory.address().get() + place as u32 * 16) };
+    }
+
+    /// Writes the 16 bytes from element `column` of line `line` on of a box, where its swizzle wants them.
+    ///
+    /// Traps where the box has no such line, the line no such 16 aligned bytes, or the memory no such box.
+    ///
+    /// # Safety
+    /// - No other thread writes them.
+    #[inline(always)]
+    pub unsafe fn put_in_box<B: Boxes<Item = T>>(
+        &mut self,
+        line: u32,
+        column: u32,
+        values: T::Vector,
+    ) {
+        let () = B::LAWS;
+        if B::BYTES > self.memory.bytes().get()
+            || line >= B::BYTES / B::LINE
+            || column >= B::EXTENTS[0]
+            || !column.is_multiple_of(T::Vector::LANES)
+        {
+            ptx::trap();
+        }
+        let offset = line * B::LINE + column * size_of::<T>() as u32;
+        let place = tensor::swizzled(self.memory.address().get() + offset, B::SWIZZLE);
+        // SAFETY: the place lies in the memory and is this thread's alone by the caller's contract; nothing reads it before it is published.
+        unsafe { values.store_shared(place) };
     }
 
     /// Ends the writing: what every thread wrote can be read by bulk copies.
@@ -158,6 +186,35 @@ impl<'b, T: Word> Published<'b, T> {
                         }
                     });
                 }
+            }
+        }
+        self.sent()
+    }
+
+    /// Starts to copy the first elements, a box, to where `at` is in the tensor; what lies outside of it is left out.
+    ///
+    /// Collective.
+    ///
+    /// Traps where the memory is smaller than a box, or does not start at a multiple of 128.
+    ///
+    /// # Safety
+    /// - The tensor is writable, and until the copy is finished nobody else accesses what the box covers of it.
+    /// - No coordinate is negative, and the innermost is a multiple of 16 bytes.
+    #[inline(always)]
+    pub unsafe fn store_box<B: Boxes<Item = T>>(
+        self,
+        map: &TensorMap<B>,
+        at: Uniform<B::At>,
+    ) -> Sending<'b, T> {
+        let from = self.memory.address().get();
+        if B::BYTES > self.memory.bytes().get() || !from.is_multiple_of(128) {
+            ptx::trap();
+        }
+        if self.block.thread() == 0 {
+            // SAFETY: the memory was published and nobody writes it until it was read; the rest is the caller's contract.
+            unsafe {
+                B::store(map.as_raw(), at.get(), from);
+                ptx::cp_async_bulk_commit_group();
             }
         }
         self.sent()

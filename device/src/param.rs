@@ -86,6 +86,8 @@ pub enum ParamType {
     Out(Scalar),
     /// A number by value.
     Value(Scalar),
+    /// The map of a tensor of elements, by value.
+    Map(Scalar),
 }
 
 impl ParamType {
@@ -94,6 +96,7 @@ impl ParamType {
         match self {
             Self::In(_) | Self::Out(_) => 8,
             Self::Value(scalar) => scalar.bytes(),
+            Self::Map(_) => crate::tensor::MAP_BYTES,
         }
     }
 }
@@ -156,8 +159,15 @@ pub trait Element: Copy + 'static {
 
 /// A type that an entry can take as a parameter.
 pub trait KernelParam: Copy + 'static {
+    /// As the entry takes it.
+    type Passed: Copy;
+
     /// What it is.
     const TYPE: ParamType;
+    /// The alignment that the parameter is given; 0 where that of `Passed` will do.
+    const ALIGN: u32 = 0;
+    /// The value, from what the entry took and the generic address of the parameter.
+    fn received(passed: Self::Passed, address: u64) -> Self;
     /// Hands its little-endian bytes to `visit`.
     fn with_bytes(&self, visit: &mut dyn FnMut(&[u8]));
 }
@@ -169,7 +179,14 @@ macro_rules! scalars {
         }
 
         impl KernelParam for $rust {
+            type Passed = Self;
+
             const TYPE: ParamType = ParamType::Value(Scalar::$scalar);
+
+            #[inline(always)]
+            fn received(passed: Self, _: u64) -> Self {
+                passed
+            }
 
             fn with_bytes(&self, visit: &mut dyn FnMut(&[u8])) {
                 visit(&self.to_le_bytes());
@@ -184,7 +201,14 @@ scalars! {
 }
 
 impl<T: Element> KernelParam for GlobalPtr<T> {
+    type Passed = Self;
+
     const TYPE: ParamType = ParamType::In(T::SCALAR);
+
+    #[inline(always)]
+    fn received(passed: Self, _: u64) -> Self {
+        passed
+    }
 
     fn with_bytes(&self, visit: &mut dyn FnMut(&[u8])) {
         visit(&self.address().to_le_bytes());
@@ -192,7 +216,14 @@ impl<T: Element> KernelParam for GlobalPtr<T> {
 }
 
 impl<T: Element> KernelParam for GlobalMut<T> {
+    type Passed = Self;
+
     const TYPE: ParamType = ParamType::Out(T::SCALAR);
+
+    #[inline(always)]
+    fn received(passed: Self, _: u64) -> Self {
+        passed
+    }
 
     fn with_bytes(&self, visit: &mut dyn FnMut(&[u8])) {
         visit(&self.address().to_le_bytes());

@@ -18,5 +18,6 @@ pub mod doctor;
 pub mod driver;
 pub mod io;
 pub mod ptx;
+pub mod tensor;
 pub mod tools;
 pub mod workload;

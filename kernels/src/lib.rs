@@ -6,6 +6,7 @@
 
 #![no_std]
 
+mod boxes;
 mod gemm;
 mod product;
 mod reduction;
@@ -14,6 +15,7 @@ mod split;
 mod stencil;
 mod verbs;
 
+pub use boxes::BlurBox;
 pub use gemm::TILE as MATMUL_TILE;
 pub use reduction::PARTIALS as SUM_PARTIALS;
 pub use stencil::ROWS as BLUR_ROWS;
@@ -21,7 +23,7 @@ pub use stencil::ROWS as BLUR_ROWS;
 nstage::panic_handler!();
 
 use nstage::pipeline::{OneBarrier, TwoBarrier};
-use nstage::{GlobalMut, GlobalPtr};
+use nstage::{GlobalMut, GlobalPtr, TensorMap};
 
 nstage::kernels! {
     /// Every kernel of this crate.
@@ -487,5 +489,32 @@ nstage::kernels! {
         "blur_s6" => stencil::Ring<6>,
         "blur_s7" => stencil::Ring<7>,
         "blur_s8" => stencil::Ring<8>,
+    }
+
+    /// The same blur over boxes of 4 rows and 256 columns, each brought by one copy through a tensor map.
+    ///
+    /// The results are those of `blur`, bit for bit.
+    /// `map` describes `x` in boxes of [`BlurBox`], with zeros outside; where a buffer or the rows are not aligned to 16 bytes it is not looked at, and element copies take the place of boxes.
+    ///
+    /// `y` and `x` hold `width` · `height` elements, row after row, and do not overlap.
+    pub kernel blur_tensor(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The input as a tensor.
+        map: TensorMap<BlurBox>,
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+    ) {
+        "blur_tensor_s2" => boxes::Boxed<2>,
+        "blur_tensor_s3" => boxes::Boxed<3>,
+        "blur_tensor_s4" => boxes::Boxed<4>,
+        "blur_tensor_s5" => boxes::Boxed<5>,
+        "blur_tensor_s6" => boxes::Boxed<6>,
+        "blur_tensor_s7" => boxes::Boxed<7>,
+        "blur_tensor_s8" => boxes::Boxed<8>,
     }
 }

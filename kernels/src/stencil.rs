@@ -10,7 +10,7 @@ use nstage::view::{In, Out, OutPlane, Patch, Plane, Vector, Width};
 use nstage::{Block, Entry, Launch, Uniform};
 
 /// Rows above and below a result, and columns left and right of it.
-const REACH: u32 = 2;
+pub(crate) const REACH: u32 = 2;
 
 /// Rows of results in a patch: more means fewer rows read twice, fewer means more blocks at work.
 pub const ROWS: u32 = 64;
@@ -62,7 +62,7 @@ unsafe impl<H: Schedule, M: Mechanism, const STAGES: usize> Entry<crate::blur::A
 
 /// All patches of this block, for rows that are all aligned to 16 bytes or for any.
 #[inline(always)]
-fn blur<H: Schedule, M: Mechanism, const STAGES: usize, const ALIGNED: bool>(
+pub(crate) fn blur<H: Schedule, M: Mechanism, const STAGES: usize, const ALIGNED: bool>(
     block: &Block,
     mut shared: Region,
     x: In<f32>,
@@ -111,17 +111,27 @@ fn blur_patch<H: Schedule, M: Mechanism, const STAGES: usize, const ALIGNED: boo
 /// The columns from two left of this thread's to two right of them, by three vector reads.
 #[inline(always)]
 fn of_vectors(row: &Row<'_, f32>, places: [Span<f32, 16>; 3]) -> [f32; 8] {
-    let [[_, _, c0, c1], [c2, c3, c4, c5], [c6, c7, _, _]] = places.map(|place| row.vector(place));
     let [left, own, right] = places;
-    // At an edge of the plane the neighbour is this thread's own vector again, whose outermost column is repeated.
-    let (c0, c1) = if left == own { (c2, c2) } else { (c0, c1) };
-    let (c6, c7) = if right == own { (c5, c5) } else { (c6, c7) };
+    // At an edge of the plane the neighbour is this thread's own vector again.
+    window(
+        places.map(|place| row.vector(place)),
+        left == own,
+        right == own,
+    )
+}
+
+/// The columns around the middle vector's, whose outermost column is repeated at an edge of the plane.
+#[inline(always)]
+pub(crate) fn window(vectors: [[f32; 4]; 3], at_left: bool, at_right: bool) -> [f32; 8] {
+    let [[_, _, c0, c1], [c2, c3, c4, c5], [c6, c7, _, _]] = vectors;
+    let (c0, c1) = if at_left { (c2, c2) } else { (c0, c1) };
+    let (c6, c7) = if at_right { (c5, c5) } else { (c6, c7) };
     [c0, c1, c2, c3, c4, c5, c6, c7]
 }
 
 /// The horizontal sums around the four middle columns, times 16.
 #[inline(always)]
-fn horizontal(window: [f32; 8]) -> [f32; 4] {
+pub(crate) fn horizontal(window: [f32; 8]) -> [f32; 4] {
     core::array::from_fn(|column| {
         let [a, b, c, d, e] = core::array::from_fn(|tap| window[column + tap]);
         fma(6.0, c, fma(4.0, b + d, a + e))
@@ -130,12 +140,12 @@ fn horizontal(window: [f32; 8]) -> [f32; 4] {
 
 /// The vertical sums under way: those that have seen four rows, three, two and one.
 #[derive(Default)]
-struct Taps([[f32; 4]; 4]);
+pub(crate) struct Taps([[f32; 4]; 4]);
 
 impl Taps {
     /// Takes in a row of horizontal sums, and returns the vertical sums that it completes, times 256; the first four rows complete none.
     #[inline(always)]
-    fn push(&mut self, row: [f32; 4]) -> [f32; 4] {
+    pub(crate) fn push(&mut self, row: [f32; 4]) -> [f32; 4] {
         let [four, three, two, one] = self.0;
         self.0 = [
             three.zip(row, |sum, x| fma(4.0, x, sum)),

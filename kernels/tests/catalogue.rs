@@ -92,6 +92,7 @@ fn every_promised_variant_is_there() {
         ("scale_roles_mbarrier", vec![2, 4, 8]),
         ("sum", (0..=8).collect()),
         ("blur", [0].into_iter().chain(2..=8).collect::<Vec<_>>()),
+        ("blur_tensor", (2..=8).collect()),
     ] {
         let found: Vec<u32> = kernel(name).variants.iter().map(Variant::stages).collect();
         assert_eq!(found, depths, "{name}");
@@ -109,6 +110,8 @@ fn launches_have_the_shape_that_the_kernels_compute_with() {
         ("sum", 3, 2, 256, 3 * 8192 + 128, 2048),
         // A row of 4 · 128 columns and a vector on either side, in grains of 128 bytes.
         ("blur", 2, 0, 128, 2 * 2176, 512),
+        // Four rows of 256 columns, of which a vector on either side is no result's, and the barriers.
+        ("blur_tensor", 3, 0, 64, 3 * 4096 + 128, 248),
     ];
     for (name, stages, pieces, threads, shared, tile) in cases {
         let variant = kernel(name)

@@ -125,6 +125,15 @@ pub struct Copy {
     pub reduces: bool,
 }
 
+/// Bytes side by side in a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first.
+    pub at: u64,
+    /// How many.
+    pub bytes: u32,
+}
+
 /// The element copies (`cp.async`) that one instruction issues, all lanes at once.
 ///
 /// Sources are global, destinations in the executing block's shared memory; the ids run on from `first` in order of lane.
@@ -241,6 +250,9 @@ pub trait Monitor {
     /// An asynchronous operation was issued.
     #[inline(always)]
     fn issue(&mut self, site: Site, copy: &Copy) {}
+    /// A copy of a box of a tensor was issued: its bytes are these runs, in the windows that `copy` names.
+    #[inline(always)]
+    fn issue_box(&mut self, site: Site, copy: &Copy, sources: &[Run], destinations: &[Run]) {}
     /// The element copies of one instruction were issued; the same as an [`issue`](Self::issue) for each lane.
     #[inline(always)]
     fn issue_elements(&mut self, site: Site, copies: &ElementCopies<'_>) {}

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 pub(crate) use self::deadlock::{Blocked, Crowd, WaitLine};
 use crate::finding::{Class, Finding, Party};
+use crate::matrix::tensor_box::BoxError;
 use crate::program::SharedVariable;
 
 /// Parties that a deadlock names; the notes tell of all.
@@ -104,6 +105,8 @@ pub(crate) enum Fault {
     Deadlock { lines: Vec<WaitLine> },
     /// A bulk copy of a size that is not a multiple of 16.
     BulkSize { bytes: u32 },
+    /// A box of a tensor that cannot be copied.
+    TensorBox { error: BoxError },
     /// A copy told to read more than it writes.
     SourceSize { given: u32, bytes: u32 },
     /// A lane that is not in the member mask it names.
@@ -283,6 +286,27 @@ pub(crate) fn finding(fault: &Fault, party: Party, names: Names<'_>) -> Finding 
                 "copy {} bytes in bulk and the rest by element",
                 bytes / 16 * 16
             ),
+        ),
+        Fault::TensorBox { error } => (
+            match error {
+                BoxError::Misaligned { .. } => Class::Misaligned,
+                BoxError::Rank { .. } | BoxError::Negative { .. } => Class::OutOfBounds,
+            },
+            "",
+            0..0,
+            format!("(1) {error}"),
+            match error {
+                BoxError::Misaligned { .. } => {
+                    "start boxes at elements whose offset in the row is a multiple of 16 bytes"
+                }
+                BoxError::Rank { .. } => {
+                    "use the instruction with as many dimensions as the tensor map has"
+                }
+                BoxError::Negative { .. } => {
+                    "store boxes that start inside the tensor, and let only their ends hang over"
+                }
+            }
+            .to_owned(),
         ),
         Fault::SourceSize { given, bytes } => (
             Class::Misaligned,

@@ -47,6 +47,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
         &["LDL", "STL"],
     ),
+    // Boxes of a tensor by its map, which is a parameter.
+    (
+        "blur_tensor_s4",
+        &["UTMALDG.2D", "SYNCS.ARRIVE", "SYNCS.PHASECHK", "LDS.128"],
+        &["LDL", "STL"],
+    ),
     // Products: every term one fused multiply-add, on vectors of shared memory.
     (
         "matmul_s3_two",

@@ -4,6 +4,7 @@ use super::mechanism::Mechanism;
 use super::outside;
 use crate::crew::Crew;
 use crate::law::law;
+use crate::tensor::{Boxes, TensorMap};
 use crate::view::{In, Word};
 use crate::{Block, Uniform, ptx};
 use core::marker::PhantomData;
@@ -220,6 +221,43 @@ impl<M: Mechanism> Copier<'_, M> {
         self.used = (at + total).next_multiple_of(16).min(self.bytes);
         // SAFETY: computed from uniform values.
         unsafe { Uniform::assume(at / size) }
+    }
+
+    /// One thread of the crew starts the copy of the box of `map` that starts at `at`, behind what the stage holds already; the stage's barrier expects its bytes.
+    ///
+    /// With multicast, one block's copy is for all of the cluster, where every block asks for the same box.
+    /// Collective.
+    ///
+    /// Traps where the stage has no room for the box, or where that does not start at a multiple of 128 bytes.
+    #[inline(always)]
+    pub fn append_box<B: Boxes>(&mut self, crew: Crew, map: &TensorMap<B>, at: Uniform<B::At>) {
+        const {
+            law(
+                M::BULK,
+                "a tensor copy is waited for at a stage's barrier that counts bytes: take a ring over `Bulk`",
+            )
+        };
+        let () = B::LAWS;
+        let to = self.address + self.used;
+        if B::BYTES > self.bytes - self.used || !to.is_multiple_of(128) {
+            outside();
+        }
+        self.used += B::BYTES;
+        if crew.thread != 0 {
+            return;
+        }
+        let blocks = match self.cast.blocks {
+            1 => 0,
+            blocks => ((1_u32 << blocks) - 1) as u16,
+        };
+        // SAFETY: the box fits the stage, in the part that nothing was appended to; the map is one of such boxes, which the kernel's launch contract allows to read;
+        // the stage's barrier lives, and its phase cannot complete before this thread's own arrival.
+        unsafe {
+            ptx::mbarrier_expect_tx(self.barrier, B::BYTES);
+            if self.cast.rank == 0 {
+                B::load(to, map.as_raw(), at.get(), self.barrier, blocks);
+            }
+        }
     }
 
     /// The whole crew copies the elements `start..start + count` of `from`, whatever their alignment, by the widest copies there are.

@@ -5,6 +5,8 @@ use super::mechanism::Mechanism;
 use super::ring::{Ring, Stage};
 use super::scope::{BlockScope, Hardware, Scope, ThreadScope};
 use super::{Layout, outside};
+use crate::law::law;
+use crate::tensor::{self, Boxes, TensorMap};
 use crate::view::{In, Vector, Word};
 use crate::{Block, Uniform};
 use core::marker::PhantomData;
@@ -73,6 +75,25 @@ impl<T: Word, const STAGES: usize, M: Mechanism> WriteSlot<'_, '_, T, STAGES, Bl
 }
 
 impl<T: Word, const STAGES: usize, M: Mechanism> WriteSlot<'_, '_, T, STAGES, BlockScope, M> {
+    /// One thread starts the copy of the box of `map` that starts at `at`, behind what the stage holds already; the stage's barrier expects its bytes.
+    ///
+    /// Collective.
+    ///
+    /// Traps where the stage has no room for the box, or where that does not start at a multiple of 128 bytes.
+    #[inline(always)]
+    pub fn append_box<B: Boxes<Item = T>>(&mut self, map: &TensorMap<B>, at: Uniform<B::At>) {
+        const {
+            law(
+                tensor::fits::<B>(STAGES),
+                "a ring of such boxes is larger than the 227 KiB of shared memory that a block can have: take fewer stages or a smaller box",
+            )
+        };
+        let crew = self.ring.engine().block().crew();
+        self.copier.append_box(crew, map, at);
+    }
+}
+
+impl<T: Word, const STAGES: usize, M: Mechanism> WriteSlot<'_, '_, T, STAGES, BlockScope, M> {
     /// The whole block copies the elements `start..start + count` of `from`, whatever their alignment, by the widest copies there are, and says how.
     ///
     /// See [`Copier::memcpy_async`].
@@ -137,6 +158,16 @@ impl<T: Word, C: Scope> ReadSlot<'_, T, C> {
     pub(crate) unsafe fn vector_at(&self, offset: u32) -> T::Vector {
         // SAFETY: the slot exists, so the stage's copies have landed and were published; the place by the caller's contract.
         unsafe { T::Vector::load_shared(self.address + offset) }
+    }
+
+    /// The vector that a swizzle of `span` bytes, 0 for none, put where it belongs for `offset`.
+    ///
+    /// # Safety
+    /// As for [`vector_at`](Self::vector_at); the stage consists of whole rows of the swizzle.
+    #[inline(always)]
+    pub(crate) unsafe fn swizzled_vector_at(&self, offset: u32, span: u32) -> T::Vector {
+        // SAFETY: as for `vector_at`; the chunk stays in its row of the swizzle.
+        unsafe { T::Vector::load_shared(tensor::swizzled(self.address + offset, span)) }
     }
 }
 

@@ -23,10 +23,12 @@
 //!
 //! Items are lent, not given: a tile ends before the next one is taken, since its stage is filled again then.
 
+mod boxes;
 pub mod panels;
 mod rows;
 mod tiles;
 
+pub use boxes::{BoxTile, TensorBoxes};
 pub use panels::{Matrix, Panel, Panels};
 pub use rows::{Row, Rows};
 pub use tiles::{Tile, Tiles};

@@ -29,6 +29,19 @@ impl<T: Word, const ROWS: u32> Plane<T, ROWS> {
         Self::of(block.threads().get(), width.get(), height.get())
     }
 
+    /// The same for a block whose last `idle` threads have no columns: strips are as wide as the others make them.
+    ///
+    /// Traps as [`new`](Plane::new), and where no thread is left.
+    #[inline(always)]
+    pub fn within(block: &Block, width: Uniform<u32>, height: Uniform<u32>, idle: u32) -> Self {
+        const { law(ROWS >= 1, "a patch has at least one row") };
+        let threads = block.threads().get();
+        if idle >= threads {
+            ptx::trap();
+        }
+        Self::of(threads - idle, width.get(), height.get())
+    }
+
     #[inline(always)]
     pub(crate) fn of(threads: u32, width: u32, height: u32) -> Self {
         const MOST: u32 = i32::MAX as u32;
@@ -165,6 +178,13 @@ impl<T: Word, const ROWS: u32> Patch<T, ROWS> {
         unsafe { Uniform::assume(self.column) }
     }
 
+    /// Its first row.
+    #[inline(always)]
+    pub fn row(&self) -> Uniform<u32> {
+        // SAFETY: a patch is made of uniform values.
+        unsafe { Uniform::assume(self.row) }
+    }
+
     /// Its rows.
     #[inline(always)]
     pub fn rows(&self) -> Uniform<u32> {
@@ -186,14 +206,17 @@ impl<T: Word, const ROWS: u32> Patch<T, ROWS> {
 
     #[inline(always)]
     fn lane_of(&self, thread: u32) -> Lane<T, ROWS> {
-        let column = self.column + thread * T::Vector::LANES;
+        let offset = thread * T::Vector::LANES;
+        let column = self.column + offset;
+        // Threads beyond the strip have none of its columns: those belong to another patch.
+        let end = if offset < self.plane.strip {
+            self.plane.width
+        } else {
+            0
+        };
         Lane {
             first: u64::from(self.row) * u64::from(self.plane.width) + u64::from(column),
-            count: self
-                .plane
-                .width
-                .saturating_sub(column)
-                .min(T::Vector::LANES),
+            count: end.saturating_sub(column).min(T::Vector::LANES),
             rows: self.rows,
             width: self.plane.width,
             height: self.plane.height,
@@ -344,6 +367,18 @@ mod tests {
                     "{width} × {height}, {blocks} blocks"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn threads_beyond_the_strip_have_no_columns() {
+        // A block of 32 threads, of which 30 have columns.
+        for patch in Plane::<f32, 4>::of(30, 300, 9).share(0, 1) {
+            for thread in 30..32 {
+                assert_eq!(patch.lane_of(thread).count(), 0);
+            }
+            let owned: u32 = (0..32).map(|thread| patch.lane_of(thread).count()).sum();
+            assert_eq!(owned, 120.min(300 - patch.column));
         }
     }
 

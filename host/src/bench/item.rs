@@ -414,6 +414,8 @@ pub fn mechanism(shape: &Shaped) -> &'static str {
     // The catalogue has no word for it; the kernels' names say what is not a commit group.
     if shape.variant.stages() == 0 {
         "loads"
+    } else if name.contains("tensor") {
+        "cp.async.bulk.tensor"
     } else if name.contains("bulk") {
         "cp.async.bulk"
     } else if name.contains("mbarrier") {

@@ -134,7 +134,7 @@ pub(crate) struct Flags {
     /// Bytes of dynamic shared memory.
     #[arg(long, value_name = "BYTES")]
     pub(crate) dynamic_shared: Option<u32>,
-    /// An argument, in parameter order: u32=7, f32[64]=ramp, f32[64]+4=random:1, @0, slice:f32[64]=zero, bytes[8]=HEX.
+    /// An argument, in parameter order: u32=7, f32[64]=ramp, f32[64]+4=random:1, @0, slice:f32[64]=zero, bytes[8]=HEX, 'tensor:f32[64,64] box=32,32 swizzle=128=ramp'.
     #[arg(long = "arg", value_name = "SPEC")]
     pub(crate) args: Vec<Spec>,
     /// When asynchronous copies land: late (the default), random:SEED, early, or all of them in turn.

@@ -114,6 +114,13 @@ fn one(
             let buffer = allocate(spec, memory)?;
             (address_of(&buffer), Some(buffer))
         }
+        Spec::Tensor(tensor, spec) => {
+            let buffer = allocate(spec, memory)?;
+            let map = tensor
+                .map(buffer.address.0)
+                .map_err(|error| error.to_string())?;
+            (map.encode().to_vec(), Some(buffer))
+        }
         Spec::Slice(spec) => {
             let buffer = allocate(spec, memory)?;
             let mut bytes = address_of(&buffer);
@@ -229,6 +236,18 @@ mod tests {
             bytemuck::pod_collect_to_vec::<u8, f32>(&floats),
             [0.0, 1.0, 2.0]
         );
+    }
+
+    #[test]
+    fn a_tensor_is_a_map_over_its_buffer() {
+        let mut memory = GlobalMemory::new();
+        let placed = placed(&["tensor:tf32[3,5] box=2,4=ramp", "@0"], &mut memory).unwrap();
+        let buffer = placed.buffers[0].unwrap();
+        assert_eq!((buffer.ty, buffer.count), (Type::F32, 24));
+        let map = placed.params[0].as_slice().try_into().unwrap();
+        let map = nstage_sim::matrix::tensor_map::TensorMap::decode(map).unwrap();
+        assert_eq!(map.address(), buffer.address.0);
+        assert_eq!(placed.params[1], buffer.address.0.to_le_bytes());
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! The grammar of `--arg`.
 //!
 //! ```text
-//! spec   = "@" INDEX | "slice:" buffer | buffer | "bytes[" N "]=" HEX | TYPE "=" NUMBER
+//! spec   = "@" INDEX | "tensor:" tensor "=" fill | "slice:" buffer | buffer | "bytes[" N "]=" HEX | TYPE "=" NUMBER
 //! buffer = TYPE "[" N "]" [ "+" BYTES ] "=" fill
+//! tensor = TYPE "[" N { "," N } "]" " box=" N { "," N } { " " word }      as nstage_sim::matrix::tensor_text says
 //! fill   = "zero" | "poison" | "ramp" | "random:" SEED | "file:" PATH | NUMBER { "," NUMBER }
 //! ```
 
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use nstage_sim::matrix::tensor_map::DataType;
+use nstage_sim::matrix::tensor_text::TensorText;
 
 use super::number::Type;
 use crate::io::npy::Number;
@@ -25,6 +29,8 @@ pub(crate) enum Spec {
     Again(usize),
     /// An aggregate by value.
     Bytes(Vec<u8>),
+    /// A buffer, the map of a tensor in it passed by value.
+    Tensor(TensorText, BufferSpec),
 }
 
 /// Memory to allocate and fill.
@@ -69,6 +75,9 @@ impl FromStr for Spec {
             return index
                 .map(Self::Again)
                 .map_err(|_| "write @2 to pass the buffer of argument 2 again".to_owned());
+        }
+        if let Some(tensor) = text.strip_prefix("tensor:") {
+            return tensor_spec(tensor);
         }
         if let Some(buffer) = text.strip_prefix("slice:") {
             return buffer_spec(buffer).map(Self::Slice);
@@ -135,6 +144,28 @@ fn buffer_spec(text: &str) -> Result<BufferSpec, String> {
         offset,
         fill: fill_of(ty, fill)?,
     })
+}
+
+fn tensor_spec(text: &str) -> Result<Spec, String> {
+    let (tensor, fill) = TensorText::parse(text)?;
+    // The types that differ only in how they are copied are filled as what they are made of.
+    let ty = match tensor.data {
+        DataType::F32Ftz | DataType::Tf32 | DataType::Tf32Ftz => Type::F32,
+        other => type_named(other.name())?,
+    };
+    let fill = fill.ok_or(
+        "the fill is missing; write =zero, =poison, =ramp, =random:SEED, =file:PATH or =1,2,3",
+    )?;
+    if tensor.bytes() > MOST_BYTES {
+        return Err(format!("the tensor has more than {MOST_BYTES} bytes"));
+    }
+    let buffer = BufferSpec {
+        ty,
+        count: tensor.bytes() / ty.bytes() as u64,
+        offset: 0,
+        fill: fill_of(ty, fill)?,
+    };
+    Ok(Spec::Tensor(tensor, buffer))
 }
 
 fn fill_of(ty: Type, text: &str) -> Result<Fill, String> {
@@ -281,6 +312,9 @@ mod tests {
             ("bytes[1]=0", "pairs of hexadecimal digits"),
             ("bytes[1]=é0", "pairs of hexadecimal digits"),
             ("bytes[2]", "an aggregate is written"),
+            ("tensor:f32[8,8] box=4,4", "the fill is missing"),
+            ("tensor:f32[8,8]=ramp", "the box of the copies is missing"),
+            ("tensor:i8[16] box=16=ramp", "`i8` is no type of tensors"),
         ] {
             let message = text.parse::<Spec>().unwrap_err();
             assert!(message.contains(expected), "{text}: {message}");

@@ -166,7 +166,7 @@ fn on_device(job: &Job, index: u32, wants: Wants) -> Result<Back, Failure> {
     for (argument, spec) in job.check.flags().args.iter().enumerate() {
         let mut param = job.ready.launch.params[argument].clone();
         let buffer = match spec {
-            Spec::Buffer(spec) | Spec::Slice(spec) => {
+            Spec::Buffer(spec) | Spec::Slice(spec) | Spec::Tensor(_, spec) => {
                 let bytes = spec.offset + spec.count * spec.ty.bytes() as u64;
                 let buffer = if wants.unwritten {
                     cuda.allocate_unwritten(bytes)?
@@ -181,7 +181,15 @@ fn on_device(job: &Job, index: u32, wants: Wants) -> Result<Back, Failure> {
             Spec::Again(earlier) => buffers.get(*earlier).copied().flatten(),
             Spec::Scalar(..) | Spec::Bytes(_) => None,
         };
-        if let Some((buffer, offset)) = buffer {
+        if let (Spec::Tensor(tensor, _), Some((buffer, _))) = (spec, buffer) {
+            let refused = |reason: String| Failure::Fault(format!("argument {argument}: {reason}"));
+            let map = tensor
+                .map(buffer.address())
+                .map_err(|error| refused(error.to_string()))?;
+            param = crate::driver::tensor::encode(&map)
+                .map_err(|code| refused(format!("the driver encodes no tensor map: {code:?}")))?
+                .to_vec();
+        } else if let Some((buffer, offset)) = buffer {
             // The address is the first half of a slice and all of any other buffer's parameter.
             param[..8].copy_from_slice(&(buffer.address() + offset).to_le_bytes());
         }

@@ -297,6 +297,7 @@ impl From<JobError> for Failure {
         match error {
             JobError::Geometry(error) => error.into(),
             JobError::Kernel(error) => error.into(),
+            JobError::Tensor(error) => Self::Fault(error.to_string()),
             JobError::Device(error) => error.into(),
         }
     }

@@ -22,8 +22,9 @@ use super::{
     Buffer, Description, Device, DeviceError, Launched, Limits, POISON, Prepared, Resources,
     Samples, check_buffer,
 };
-use crate::driver::{self, error::describe_cust as words};
+use crate::driver::{self, error::describe_cust as words, tensor};
 use crate::ptx::{PtxSet, version};
+use crate::tensor::description;
 
 mod rig;
 
@@ -197,10 +198,28 @@ impl Cuda {
     fn enqueue(&mut self, launch: &Prepared) -> Result<(), DeviceError> {
         let function = self.function(launch.entry())?;
         let geometry = launch.geometry();
+        // Tensor maps are described; the driver makes of them what the device reads.
+        let maps = launch
+            .params()
+            .iter()
+            .map(|blob| {
+                description(blob)
+                    .map(|map| tensor::encode(&map))
+                    .transpose()
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|code| {
+                let reason = format!("the driver encodes no tensor map: {code:?}");
+                self.launch_error(launch, reason)
+            })?;
         let mut params: Vec<*mut c_void> = launch
             .params()
             .iter()
-            .map(|blob| blob.as_ptr().cast_mut().cast())
+            .zip(&maps)
+            .map(|(blob, map)| match map {
+                Some(map) => map.as_ptr().cast_mut().cast(),
+                None => blob.as_ptr().cast_mut().cast(),
+            })
             .collect();
         // SAFETY: the function is loaded, the parameters are one blob each of the size that the entry's declaration gives it,
         // the geometry has passed the limits, and the driver copies the parameters before it returns.

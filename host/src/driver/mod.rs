@@ -6,6 +6,7 @@
 pub mod error;
 pub mod launch;
 pub mod table;
+pub mod tensor;
 
 use std::ffi::c_int;
 use std::sync::OnceLock;

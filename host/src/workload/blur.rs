@@ -1,11 +1,12 @@
-//! A 5 × 5 Gaussian blur: `blur`, the outer product of [1 4 6 4 1] / 16 with itself, with the nearest element for one beyond an edge.
+//! A 5 × 5 Gaussian blur, `blur` and `blur_tensor`: the outer product of [1 4 6 4 1] / 16 with itself, with the nearest element for one beyond an edge.
 //!
 //! Each result passes through ten rounded operations at most: five along its rows, five down its columns, and a division by 256 that is exact.
 //! All weights are positive, so the error is at most 10 · ε · Σ w|x| to first order, with ε half a unit in the last place; one operation more covers the higher orders.
 
 use nstage::catalogue::Kernel;
-use nstage::{GlobalMut, GlobalPtr};
-use nstage_kernels::{BLUR_ROWS, blur};
+use nstage::tensor::{Boxes, MAP_BYTES};
+use nstage::{GlobalMut, GlobalPtr, TensorMap};
+use nstage_kernels::{BLUR_ROWS, BlurBox, blur, blur_tensor};
 use rayon::prelude::*;
 
 use super::compare::{self, Expected, Layout, OVERFLOW, Place};
@@ -13,6 +14,7 @@ use super::job::JobError;
 use super::{Comparison, DeviceKind, Problem, Unsuitable, Workload, floats_of, input};
 use crate::device::{Geometry, Limits, Prepared, Shaped};
 use crate::io::{Array, shape_text};
+use crate::tensor::{TensorMapError, TensorMapSpec};
 
 const WEIGHTS: [f64; 5] = [1.0, 4.0, 6.0, 4.0, 1.0];
 
@@ -39,7 +41,7 @@ pub(super) struct Blur;
 
 impl Workload for Blur {
     fn kernels(&self) -> &'static [&'static Kernel] {
-        static KERNELS: &[&Kernel] = &[&blur::KERNEL];
+        static KERNELS: &[&Kernel] = &[&blur::KERNEL, &blur_tensor::KERNEL];
         KERNELS
     }
 
@@ -83,6 +85,7 @@ impl Workload for Blur {
             (6, strip + 1),
             (ROWS - 1, 7),
             (ROWS + 1, strip + 4),
+            (ROWS + 2, 2 * strip + 8),
         ];
         if thorough {
             shapes.extend([(2 * ROWS + 3, 3 * strip + 5), (1023, 1025)]);
@@ -133,6 +136,17 @@ impl Blurring {
             values,
             magnitudes,
         }
+    }
+
+    /// The map of the input at an address; where rows are not aligned the kernel looks at none.
+    fn map(&self, address: u64) -> Result<TensorMap<BlurBox>, TensorMapError> {
+        if self.x.values.is_empty()
+            || !address.is_multiple_of(16)
+            || !self.width.is_multiple_of(LANES)
+        {
+            return Ok(TensorMap::from_bytes(&[0; MAP_BYTES]));
+        }
+        TensorMapSpec::new(address, &[self.height as u64, self.width as u64]).build()
     }
 
     fn expected(&self, index: usize) -> Expected {
@@ -213,13 +227,32 @@ impl Problem for Blurring {
         inputs: &[u64],
         outputs: &[u64],
     ) -> Result<Vec<Prepared>, JobError> {
-        let args = blur::Args {
-            y: GlobalMut::new(outputs[0]),
-            x: GlobalPtr::new(inputs[0]),
-            width: self.width as u32,
-            height: self.height as u32,
+        let (y, x) = (GlobalMut::new(outputs[0]), GlobalPtr::new(inputs[0]));
+        let (width, height) = (self.width as u32, self.height as u32);
+        let prepared = if boxed(geometry.shape()) {
+            let map = self.map(inputs[0])?;
+            Prepared::new(
+                *geometry,
+                &blur_tensor::Args {
+                    y,
+                    x,
+                    map,
+                    width,
+                    height,
+                },
+            )
+        } else {
+            Prepared::new(
+                *geometry,
+                &blur::Args {
+                    y,
+                    x,
+                    width,
+                    height,
+                },
+            )
         };
-        Ok(vec![Prepared::new(*geometry, &args)?])
+        Ok(vec![prepared?])
     }
 
     fn verify(&self, geometry: &Geometry, outputs: &[&[u8]]) -> Comparison {
@@ -229,6 +262,11 @@ impl Problem for Blurring {
             patches: self.tiles(geometry.shape()),
             blocks: geometry.blocks().into(),
             stages: geometry.shape().variant.stages(),
+            rows_a_stage: if boxed(geometry.shape()) {
+                BlurBox::EXTENTS[1]
+            } else {
+                1
+            },
         };
         compare::compare(
             &floats_of(outputs[0]),
@@ -253,13 +291,19 @@ impl Problem for Blurring {
     }
 }
 
-/// A plane cut into patches, which are dealt to the blocks in turn; what a stage holds is one row of a patch.
+/// Whether the kernel takes its input through a tensor map.
+fn boxed(shape: &Shaped) -> bool {
+    shape.kernel.name == blur_tensor::KERNEL.name
+}
+
+/// A plane cut into patches, which are dealt to the blocks in turn; what a stage holds is some rows of a patch.
 struct Patches {
     width: usize,
     strip: usize,
     patches: u64,
     blocks: u64,
     stages: u32,
+    rows_a_stage: u32,
 }
 
 impl Patches {
@@ -278,7 +322,7 @@ impl Layout for Patches {
         let patch = (row / ROWS * self.strips() + column / self.strip) as u64;
         let inside = row % ROWS;
         // A result is complete with the row two below it, the fifth that its patch takes in for the first result.
-        let stage = (inside as u32 + 4).checked_rem(self.stages);
+        let stage = ((inside as u32 + 4) / self.rows_a_stage).checked_rem(self.stages);
         Place {
             tile: patch * ROWS as u64 + inside as u64,
             block: patch % self.blocks,
@@ -358,6 +402,7 @@ mod tests {
             patches: 4,
             blocks: 3,
             stages: 4,
+            rows_a_stage: 1,
         };
         for (row, column, tile, block, stage, thread) in [
             (0, 0, 0, 0, 0, 0),

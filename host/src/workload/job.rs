@@ -9,6 +9,7 @@ use crate::device::{
     Buffer, Device, DeviceError, Geometry, GeometryError, Grid, OtherKernel, POISON, Prepared,
     Shaped,
 };
+use crate::tensor::TensorMapError;
 
 /// Poison kept before and after an output, so that a write outside of it is seen.
 const GUARD: u64 = 256;
@@ -37,6 +38,9 @@ pub enum JobError {
     /// The launch is not possible.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
+    /// There is no map of a tensor.
+    #[error(transparent)]
+    Tensor(#[from] TensorMapError),
     /// The arguments are another kernel's.
     #[error(transparent)]
     Kernel(#[from] OtherKernel),

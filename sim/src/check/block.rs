@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::event::{
     Access, AccessKind, BarrierRole, Copy, CopyKind, ElementCopies, Fence, Groups, MbarrierOp,
-    Monitor, Ordering, Pc, Scope, Site, Window,
+    Monitor, Ordering, Pc, Run, Scope, Site, Window,
 };
 use crate::finding::Class;
 
@@ -223,6 +223,13 @@ impl Monitor for BlockMonitor {
     }
 
     fn issue(&mut self, site: Site, copy: &Copy) {
+        let run = |at, bytes| Run { at, bytes };
+        let source = copy.source.map(|(_, at)| run(at, copy.source_bytes));
+        let destination = run(copy.destination.1, copy.bytes);
+        self.issue_box(site, copy, source.as_slice(), &[destination]);
+    }
+
+    fn issue_box(&mut self, site: Site, copy: &Copy, sources: &[Run], destinations: &[Run]) {
         if !self.fetching.is_empty() {
             self.fetched();
         }
@@ -261,19 +268,18 @@ impl Monitor for BlockMonitor {
             },
             group,
         };
-        if let Some((window, from)) = copy.source {
+        if let Some((window, _)) = copy.source {
             let visit = part(Self::place(window), Deed::CopyFrom(copy.kind), None);
-            self.visit_long(&visit, copy.lane, from, copy.source_bytes);
+            for run in sources {
+                self.visit_long(&visit, copy.lane, run.at, run.bytes);
+            }
         }
-        let (window, from) = copy.destination;
         let deed = Deed::CopyInto(copy.kind);
         let scope = copy.reduces.then_some(Scope::Gpu);
-        self.visit_long(
-            &part(Self::place(window), deed, scope),
-            copy.lane,
-            from,
-            copy.bytes,
-        );
+        let visit = part(Self::place(copy.destination.0), deed, scope);
+        for run in destinations {
+            self.visit_long(&visit, copy.lane, run.at, run.bytes);
+        }
         if let Some((Window::Shared { rank }, offset)) = copy.mbarrier {
             let suspect = Suspect {
                 pc: site.pc,

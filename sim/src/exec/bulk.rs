@@ -4,10 +4,12 @@
 //! Each has two milestones, its source read and its destination written, which may be far apart.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::access::{Region, addresses};
 use super::group::{Group, Stop};
 use super::mbarrier::{At, place};
+use super::tensor::Boxed;
 use super::warp::Warp;
 use crate::event::{Copy, CopyId, CopyKind, Monitor, Pc, Window};
 use crate::finding::Party;
@@ -39,6 +41,37 @@ pub(crate) struct Flight {
     reduce: Option<(AtomicOp, AtomicType, u32)>,
     /// The source's bytes, and which of them are written, once they are read.
     taken: Option<(Vec<u64>, Vec<u64>)>,
+    /// The box, for copies of tensors; the addresses then are its first in shared memory and the tensor's.
+    boxed: Option<Arc<Boxed>>,
+}
+
+impl Flight {
+    /// A copy of a box.
+    #[allow(clippy::too_many_arguments, reason = "the operands of one instruction")]
+    pub(crate) fn of_box(
+        pc: Pc,
+        (source, destination): ((Region, u64), (Region, u64)),
+        bytes: u32,
+        object: Option<At>,
+        thread: (u16, u32, u32),
+        group: u32,
+        reduce: Option<(AtomicOp, AtomicType, u32)>,
+        boxed: Arc<Boxed>,
+    ) -> Self {
+        Self {
+            id: CopyId(0),
+            pc,
+            source,
+            destination,
+            bytes,
+            object,
+            thread,
+            group,
+            reduce,
+            taken: None,
+            boxed: Some(boxed),
+        }
+    }
 }
 
 impl<M: Monitor> Group<'_, M> {
@@ -167,6 +200,7 @@ impl<M: Monitor> Group<'_, M> {
                     group: 0,
                     reduce: op.reduce,
                     taken,
+                    boxed: None,
                 },
             );
         }
@@ -196,35 +230,46 @@ impl<M: Monitor> Group<'_, M> {
             group: warp.copies.bulk_committed[lane],
             reduce: op.reduce,
             taken: None,
+            boxed: None,
         };
         self.take_off(pc, lane, flight);
     }
 
     /// Gives a flight its name, tells the monitor, and lets it land when landing is early.
-    fn take_off(&mut self, pc: Pc, lane: usize, mut flight: Flight) {
+    pub(crate) fn take_off(&mut self, pc: Pc, lane: usize, mut flight: Flight) {
         flight.id = CopyId(self.next_copy);
         self.next_copy += 1;
         let window = |(region, at): (Region, u64)| (region.window().unwrap_or(Window::Global), at);
         let loads = matches!(flight.destination.0, Region::Shared { .. });
         let reads = flight.taken.is_none() && flight.bytes != 0;
-        self.monitor.issue(
-            self.site(pc, 1 << lane),
-            &Copy {
-                id: flight.id,
-                lane: lane as u32,
-                kind: if loads {
-                    CopyKind::BulkLoad
-                } else {
-                    CopyKind::BulkStore
-                },
-                source: reads.then(|| window(flight.source)),
-                source_bytes: if reads { flight.bytes } else { 0 },
-                destination: window(flight.destination),
-                bytes: flight.bytes,
-                mbarrier: flight.object.map(place),
-                reduces: flight.reduce.is_some(),
+        let told = Copy {
+            id: flight.id,
+            lane: lane as u32,
+            kind: if loads {
+                CopyKind::BulkLoad
+            } else {
+                CopyKind::BulkStore
             },
-        );
+            source: reads.then(|| window(flight.source)),
+            source_bytes: if reads { flight.bytes } else { 0 },
+            destination: window(flight.destination),
+            bytes: flight.bytes,
+            mbarrier: flight.object.map(place),
+            reduces: flight.reduce.is_some(),
+        };
+        let site = self.site(pc, 1 << lane);
+        match &flight.boxed {
+            None => self.monitor.issue(site, &told),
+            Some(boxed) => {
+                let (global, shared) = (boxed.global_runs(), boxed.shared_runs());
+                let (from, to) = if loads {
+                    (&global, &shared)
+                } else {
+                    (&shared, &global)
+                };
+                self.monitor.issue_box(site, &told, from, to);
+            }
+        }
         if self.machine.options.landing == Landing::Early {
             self.land_flight(flight);
         } else {
@@ -279,9 +324,9 @@ impl<M: Monitor> Group<'_, M> {
     pub(crate) fn flight_into(&self, rank: u16, bytes: &Range<u64>) -> Option<Party> {
         let here = |flight: &&Flight| {
             let (region, at) = flight.destination;
-            region == Region::Shared { rank }
-                && at < bytes.end
-                && bytes.start < at + u64::from(flight.bytes)
+            let boxed = flight.boxed.as_ref();
+            let len = boxed.map_or(flight.bytes, |boxed| boxed.shared_bytes());
+            region == Region::Shared { rank } && at < bytes.end && bytes.start < at + u64::from(len)
         };
         let flight = self.flights.iter().find(here)?;
         let (rank, warp, lane) = flight.thread;
@@ -291,6 +336,10 @@ impl<M: Monitor> Group<'_, M> {
     /// Reads the source, if that has not happened.
     fn take_source(&mut self, flight: &mut Flight) {
         if flight.taken.is_some() {
+            return;
+        }
+        if let Some(boxed) = &flight.boxed {
+            flight.taken = Some(self.take_box(boxed, flight.source.0));
             return;
         }
         let words = flight.bytes.div_ceil(8) as usize;
@@ -318,7 +367,9 @@ impl<M: Monitor> Group<'_, M> {
         self.writes += 1;
         let (region, at) = flight.destination;
         let len = u64::from(flight.bytes);
-        if let (Some(segment), Some((bytes, valid))) =
+        if let (Some(boxed), Some((bytes, valid))) = (&flight.boxed, &flight.taken) {
+            self.put_box(boxed, region, (bytes, valid), flight.reduce);
+        } else if let (Some(segment), Some((bytes, valid))) =
             (self.segment(region, at, at + len), &flight.taken)
         {
             let to = segment.biased().wrapping_add(at as usize);
@@ -363,7 +414,7 @@ fn spread_valid(segment: &Segment, at: u64, len: u64, valid: &[u64], shared: boo
 }
 
 /// `cp.reduce.async.bulk`: each element atomically.
-fn reduce(
+pub(super) fn reduce(
     to: *mut u8,
     bytes: &[u64],
     len: u32,

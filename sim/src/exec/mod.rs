@@ -18,6 +18,7 @@ mod shared;
 mod step;
 mod stuck;
 mod system;
+mod tensor;
 mod warp;
 
 use std::time::Instant;

@@ -291,6 +291,12 @@ impl<M: Monitor> Group<'_, M> {
                     }
                     pc += 1;
                 }
+                Op::CopyTensor(at) => {
+                    if mask != 0 {
+                        check!(self.issue_tensor(warp, pc, at, mask));
+                    }
+                    pc += 1;
+                }
                 Op::StoreAsync(at) => {
                     if mask != 0 {
                         check!(self.store_async(warp, pc, at, mask));

@@ -10,7 +10,7 @@
 //! | `wmma.load`, `wmma.store`, `wmma.mma` | [`wmma`] |
 //! | `ldmatrix`, `stmatrix`, `movmatrix` | [`rows`] |
 //! | `wgmma.mma_async` | [`wgmma`], its descriptors in [`descriptor`] |
-//! | `cp.async.bulk.tensor` | [`tensor_map`], its boxes in [`tensor_box`] |
+//! | `cp.async.bulk.tensor` | [`tensor_map`], its boxes in [`tensor_box`], as text in [`tensor_text`] |
 //!
 //! # Precision
 //! The ISA leaves open in which order products are added and how sums are rounded on the way. Here products are exact,
@@ -27,6 +27,7 @@ pub mod rows;
 pub mod swizzle;
 pub mod tensor_box;
 pub mod tensor_map;
+pub mod tensor_text;
 pub mod wgmma;
 pub mod wmma;
 

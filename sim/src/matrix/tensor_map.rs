@@ -37,7 +37,8 @@ pub enum DataType {
 }
 
 impl DataType {
-    const ALL: [Self; 13] = [
+    /// Every type, in order.
+    pub const ALL: [Self; 13] = [
         Self::U8,
         Self::U16,
         Self::U32,
@@ -52,6 +53,32 @@ impl DataType {
         Self::Tf32,
         Self::Tf32Ftz,
     ];
+
+    /// Its name in arguments of launches.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::S32 => "i32",
+            Self::U64 => "u64",
+            Self::S64 => "i64",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Bf16 => "bf16",
+            Self::F32Ftz => "f32ftz",
+            Self::Tf32 => "tf32",
+            Self::Tf32Ftz => "tf32ftz",
+        }
+    }
+
+    /// The type of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|data| data.name() == name)
+    }
 
     /// Bytes of an element.
     #[must_use]
@@ -295,6 +322,16 @@ impl TensorMap {
     pub const fn step(&self, dimension: usize) -> u32 {
         if dimension < MOST_RANK {
             self.steps[dimension]
+        } else {
+            1
+        }
+    }
+
+    /// Elements of the dimension that a box spans, those stepped over included.
+    #[must_use]
+    pub const fn extent(&self, dimension: usize) -> u32 {
+        if dimension < MOST_RANK {
+            self.extents[dimension]
         } else {
             1
         }

@@ -124,6 +124,7 @@ pub(crate) struct Tables {
     pub(crate) copies: Vec<op::CopyElements>,
     pub(crate) copy_arrives: Vec<op::CopyArrive>,
     pub(crate) bulks: Vec<op::CopyBulk>,
+    pub(crate) tensors: Vec<op::CopyTensor>,
     pub(crate) async_stores: Vec<op::StoreAsync>,
     pub(crate) mbarriers: Vec<op::Mbarrier>,
     pub(crate) systems: Vec<op::System>,
@@ -250,7 +251,7 @@ impl Program {
         Listing {
             instructions: self.places.iter().map(listed).collect(),
             shared: shared.collect(),
-            bulk_copies: !self.tables.bulks.is_empty(),
+            bulk_copies: !self.tables.bulks.is_empty() || !self.tables.tensors.is_empty(),
         }
     }
 

@@ -133,6 +133,8 @@ pub(crate) enum Op {
     CopyArrive(u32),
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
     CopyBulk(u32),
+    /// Copies of boxes of tensors, and their prefetch.
+    CopyTensor(u32),
     /// `st.async`, `red.async`.
     StoreAsync(u32),
     Mbarrier(u32),
@@ -481,6 +483,38 @@ pub(crate) struct CopyBulk {
     pub(crate) multicast: Reg,
     /// The reduction, and the bytes of an element.
     pub(crate) reduce: Option<(AtomicOp, AtomicType, u32)>,
+}
+
+/// Which way a box of a tensor goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TensorWay {
+    /// Into shared memory.
+    Load,
+    /// Out of shared memory.
+    Store,
+    /// Into the cache.
+    Fetch,
+}
+
+/// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, `cp.async.bulk.prefetch.tensor`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyTensor {
+    pub(crate) way: TensorWay,
+    /// The space of the shared side.
+    pub(crate) space: Space,
+    /// The shared side; a prefetch has none.
+    pub(crate) shared: Option<Address>,
+    /// The tensor map, by its generic address.
+    pub(crate) map: Address,
+    /// Registers of the coordinates in the lists, innermost first.
+    pub(crate) coordinates: u32,
+    pub(crate) rank: u32,
+    /// The mbarrier that a load completes on.
+    pub(crate) object: Option<Address>,
+    /// Mask of the blocks that get a copy; [`NONE`] without.
+    pub(crate) multicast: Reg,
+    /// What a store does with what is there; the map says of which type.
+    pub(crate) reduce: Option<AtomicOp>,
 }
 
 /// A function that the driver brings along.

@@ -1,8 +1,10 @@
 //! Cases of the collection `tests/cases`, with the flags of `nstage check` that they use in their heads.
 
 use nstage_sim::check::{Policy, advise};
+use nstage_sim::matrix::tensor_text::TensorText;
 use nstage_sim::{
-    Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program, run_with_policy,
+    DevicePointer, Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program,
+    run_with_policy,
 };
 
 /// What a file says about itself.
@@ -35,8 +37,14 @@ fn extent(text: &str) -> Dim3 {
     Dim3::new(at(0), at(1), at(2))
 }
 
-/// `u32=5`, or `f32[64]+4=ramp`: the parameter's bytes.
+/// `u32=5`, `f32[64]+4=ramp`, or `tensor:f32[8,8] box=4,4=ramp`: the parameter's bytes.
 fn argument(memory: &mut GlobalMemory, spec: &str) -> Vec<u8> {
+    if let Some(tensor) = spec.strip_prefix("tensor:") {
+        let (tensor, fill) = TensorText::parse(tensor).expect("a tensor");
+        let count = tensor.bytes() as u32 / 4;
+        let pointer = allocate(memory, tensor.data.name(), count, fill.expect("a fill"));
+        return tensor.map(pointer.0).expect("a map").encode().to_vec();
+    }
     let (place, value) = spec.split_once('=').expect("TYPE=VALUE");
     let Some((ty, rest)) = place.split_once('[') else {
         return value.parse::<u32>().expect("a u32").to_le_bytes().to_vec();
@@ -46,20 +54,24 @@ fn argument(memory: &mut GlobalMemory, spec: &str) -> Vec<u8> {
     let offset: u64 = offset
         .strip_prefix('+')
         .map_or(0, |bytes| bytes.parse().expect("bytes"));
+    let pointer = allocate(memory, ty, count, value);
+    pointer.offset(offset).0.to_le_bytes().to_vec()
+}
+
+fn allocate(memory: &mut GlobalMemory, ty: &str, count: u32, fill: &str) -> DevicePointer {
     let ramp: Vec<u8> = (0..count)
         .flat_map(|i| match ty {
             "f32" => (i as f32).to_le_bytes(),
             _ => i.to_le_bytes(),
         })
         .collect();
-    let fill = match value {
+    let fill = match fill {
         "zero" => Fill::Zero,
         "poison" => Fill::Poison,
         "ramp" => Fill::Bytes(&ramp),
         other => panic!("`{other}` is no fill that cases use"),
     };
-    let pointer = memory.alloc(u64::from(count) * 4, fill).expect("memory");
-    pointer.offset(offset).0.to_le_bytes().to_vec()
+    memory.alloc(u64::from(count) * 4, fill).expect("memory")
 }
 
 fn head(text: &str) -> Head {

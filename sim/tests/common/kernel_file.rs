@@ -6,6 +6,7 @@
 //! // launch: grid=2 block=64 cluster=1 shared=128
 //! // param: buffer 64 ramp            a buffer of 64 bytes: `zero`, `poison`, or `ramp` (32-bit word i is i)
 //! // param: u32 7                     a scalar: u32, u64 or f32
+//! // param: tensor u32[4,8] box=4,8 =ramp   a buffer, filled so, and the map of a tensor in it
 //! // expect: clean                    or `trap`, `incomplete`, `hazard NAME`
 //! // message: deadlock                part of the finding's, trap's or incomplete's message
 //! // printed: hello                   what the kernel printed, `\n` for a line end
@@ -13,6 +14,7 @@
 //! // memory 0 early: 4 5 6            the same under one landing only
 //! ```
 
+use nstage_sim::matrix::tensor_text::TensorText;
 use nstage_sim::{Dim3, Fill, GlobalMemory, Landing, Launch, Options, Outcome, Program, run};
 
 /// What a file says about itself.
@@ -118,6 +120,18 @@ pub(crate) fn execute(program: &Program, case: &Case, landing: Landing, check: b
                 let pointer = memory.alloc(bytes, fill).unwrap();
                 buffers.push((pointer, bytes));
                 params.push(pointer.0.to_le_bytes().to_vec());
+            }
+            ["tensor", ref rest @ ..] => {
+                let text = rest.join(" ");
+                let (tensor, fill) = TensorText::parse(&text).expect("a tensor");
+                let bytes = tensor.bytes();
+                let pointer = memory.alloc(bytes, Fill::Zero).unwrap();
+                if fill == Some("ramp") {
+                    let ramp: Vec<u8> = (0..bytes as u32 / 4).flat_map(u32::to_le_bytes).collect();
+                    memory.write(pointer, &ramp).unwrap();
+                }
+                buffers.push((pointer, bytes));
+                params.push(tensor.map(pointer.0).expect("a map").encode().to_vec());
             }
             ["u64", value] => params.push(value.parse::<u64>().unwrap().to_le_bytes().to_vec()),
             [_, value] => params.push(number(value).to_le_bytes().to_vec()),

@@ -100,21 +100,24 @@ fn attempts(skeleton: &Skeleton) -> Vec<Attempt> {
         places.filter(|place| wanted(&place.takes)).count()
     };
     let open = count(|takes| *takes == Takes::Vector(0));
-    let kinds: &[usize] = &[WORD, LONG, PRED, QUAD];
+    // A tensor map's coordinates leave nothing else open: masks are the low parts of long registers.
+    let boxes = count(|takes| *takes == Takes::Coordinates) > 0;
+    let kinds: &[usize] = if boxes {
+        &[LONG]
+    } else {
+        &[WORD, LONG, PRED, QUAD]
+    };
     let only = |there: bool, all: &'static [u32]| if there { all } else { &all[..1] };
     let constants = only(
         count(|takes| *takes == Takes::Constant) > 0,
         &[16, 4, 1, 0, 24, 128],
     );
-    let addresses: &[&str] = if count(|takes| *takes == Takes::Address) > 0 {
+    let addresses: &[&str] = if count(|takes| *takes == Takes::Address) > 0 && !boxes {
         &["%l0", "%w0", "par", "cpar"]
     } else {
         &["%l0"]
     };
-    let coordinates = only(
-        count(|takes| *takes == Takes::Coordinates) > 0,
-        &[1, 2, 3, 4, 5],
-    );
+    let coordinates = only(boxes, &[1, 2, 3, 4, 5]);
     let mut lengths = vec![[1; 4]];
     for at in 0..open.min(4) {
         lengths = lengths
@@ -134,6 +137,7 @@ fn attempts(skeleton: &Skeleton) -> Vec<Attempt> {
             // The last source may be a predicate or a count while the others are values.
             let mut lasts = vec![source, PRED, WORD];
             lasts.dedup();
+            lasts.truncate(if boxes { 1 } else { lasts.len() });
             for last in lasts {
                 for &address in addresses {
                     for &constant in constants {

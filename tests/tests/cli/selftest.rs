@@ -9,6 +9,7 @@ fn a_quick_self_test_passes_and_counts() {
         "kernel_sync",
         "simple_async",
         "blur",
+        "blur_tensor",
         "--device",
         "sim",
         "--quick",
@@ -17,6 +18,7 @@ fn a_quick_self_test_passes_and_counts() {
     let last = ran.out.lines().last().unwrap_or_default();
     assert!(last.ends_with(" passed, 0 failed"), "{}", ran.out);
     assert!(ran.out.contains("blur_s8 "), "{}", ran.out);
+    assert!(ran.out.contains("blur_tensor_s8 "), "{}", ran.out);
 }
 
 #[test]

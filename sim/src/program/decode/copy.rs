@@ -60,6 +60,13 @@ impl<'m> Decoder<'m> {
             return Ok(());
         }
         if bulk {
+            let fetches = mods.flag("prefetch");
+            if mods.flag("tensor") {
+                return self.cp_tensor(operands, guard, mods, None);
+            }
+            if fetches {
+                return Err(Refusal::NotModelled);
+            }
             return self.cp_bulk(operands, guard, mods, None);
         }
         self.cp_elements(guard, operands, mods)
@@ -121,11 +128,15 @@ impl<'m> Decoder<'m> {
     }
 
     /// `cp.reduce.async.bulk`.
-    fn cp_reduce(&mut self, operands: &[Operand], guard: Guard, mods: &mut Mods<'_>) -> Decoded {
+    fn cp_reduce(&mut self, operands: &'m [Operand], guard: Guard, mods: &mut Mods<'_>) -> Decoded {
         if !mods.flag("async") || !mods.flag("bulk") {
             return Err(Refusal::NotModelled);
         }
+        let tensor = mods.flag("tensor");
         let op = mods.need(&OPERATIONS)?;
+        if tensor {
+            return self.cp_tensor(operands, guard, mods, Some(op));
+        }
         mods.flag("noftz");
         let ty = mods.ty()?;
         let reduce = (op, typed(op, ty)?, ty.bytes());

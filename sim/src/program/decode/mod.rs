@@ -22,6 +22,7 @@ mod moves;
 mod names;
 mod operand;
 mod sync;
+mod tensor;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -360,6 +360,31 @@ impl Decoder<'_> {
         if address.coordinates.is_some() {
             return Err(Refusal::NotModelled);
         }
+        self.address_of(address)
+    }
+
+    /// The address of a tensor map, and the coordinates behind it.
+    pub(super) fn address_with_coordinates<'a>(
+        &mut self,
+        operand: &'a Operand,
+    ) -> Decoded<(Address, &'a [Operand])> {
+        let Operand::Address(address) = operand else {
+            return Err(Refusal::NotModelled);
+        };
+        let coordinates = address.coordinates.as_ref().ok_or(Refusal::NotModelled)?;
+        // The address is generic, which that of a variable elsewhere is not by itself.
+        if let AddressBase::Name(name) = &address.base
+            && !matches!(
+                self.resolve(name)?,
+                Some(Binding::Register { .. } | Binding::Global { .. })
+            )
+        {
+            return Err(Refusal::NotModelled);
+        }
+        Ok((self.address_of(address)?, coordinates))
+    }
+
+    fn address_of(&mut self, address: &ast::Address) -> Decoded<Address> {
         match &address.base {
             AddressBase::Number(number) => {
                 let base = self.constant64(number.wrapping_add(address.offset as u64));
