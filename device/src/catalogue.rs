@@ -15,7 +15,7 @@ use core::ops::RangeInclusive;
 ///
 /// # Safety
 /// The implementation promises that
-/// - every thread of the block reaches every collective call of [`run`](Entry::run) (barriers, making and using a block-wide ring or stream), in one order;
+/// - every thread of the block reaches every collective call of [`run`](Entry::run) (barriers, making and using a block-wide ring or stream), in one order, and every lane of a warp those of its [`Warp`](crate::Warp);
 /// - [`run`](Entry::run) is sound whenever the launch keeps the kernel's contract: block size and dynamic shared memory as in [`SHAPE`](Entry::SHAPE),
 ///   a one-dimensional grid and block, and parameters as the kernel's documentation says.
 pub unsafe trait Entry<Args> {

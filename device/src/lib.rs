@@ -5,7 +5,7 @@
 //! | floor | module | what it is | unsafe? |
 //! |---|---|---|---|
 //! | 1 | [`ptx`] | one function per instruction form, in PTX spelling | every function |
-//! | 2 | [`shared`], [`pipeline`], [`roles`] | shared memory carved into arrays, the ring of stages with typed slots, warps divided into roles | making a [`Block`], sharing copies in a cluster |
+//! | 2 | [`shared`], [`pipeline`], [`roles`], [`warp`], [`matrix`] | shared memory carved into arrays, the ring of stages with typed slots, warps divided into roles, a warp's exchanges and products | making a [`Block`], sharing copies in a cluster |
 //! | 3 | [`stream`], [`view`], [`tensor`] | the whole loop over tiles, bounds-honest views of global memory, tensors by map | making a view |
 //!
 //! [`kernels!`] declares kernels: on `nvptx64` it makes one `.entry` per variant, on the host a typed argument list and a [`catalogue`].
@@ -20,7 +20,7 @@
 //! | who | promises | where |
 //! |---|---|---|
 //! | the host | block size, shared memory, clusters and parameters are what the kernel's shape and documentation say | the launch contract; `nstage-host` checks all but the buffers' contents |
-//! | the kernel's author | every thread of the block (with roles: of the role, in a cluster: of the cluster) makes the collective calls, in one order | `unsafe impl `[`Entry`] |
+//! | the kernel's author | every thread of the block (with roles: of the role, in a cluster: of the cluster, for a warp's calls: of the warp) makes the collective calls, in one order | `unsafe impl `[`Entry`] |
 //! | the kernel's author | what lies behind a pointer: its length, and that nobody else writes or reads it | `unsafe` [`view::In::new`], [`view::Out::new`] |
 //!
 //! Everything made from these is safe: rings, roles, streams, split barriers, copies out.
@@ -47,6 +47,7 @@ mod declare;
 pub mod launch;
 mod law;
 pub mod math;
+pub mod matrix;
 pub mod outgoing;
 pub mod param;
 pub mod pipeline;
@@ -58,6 +59,7 @@ pub mod stream;
 pub mod tensor;
 pub mod uniform;
 pub mod view;
+pub mod warp;
 
 pub use block::Block;
 pub use catalogue::Entry;
@@ -67,6 +69,7 @@ pub use launch::Launch;
 pub use param::{GlobalMut, GlobalPtr};
 pub use tensor::TensorMap;
 pub use uniform::Uniform;
+pub use warp::Warp;
 
 /// The panic handler of a kernels crate: a panic becomes a `trap`, which ends the launch with an error.
 ///

@@ -11,7 +11,8 @@
 //! | [`registers`] | `setmaxnreg` |
 //! | [`memory`] | vector loads and stores of global and shared memory |
 //! | [`barrier`] | `bar` and `barrier` of a block |
-//! | [`warp`] | `shfl.sync`, `bar.warp.sync` |
+//! | [`warp`] | `shfl.sync`, `vote.sync`, `match.any.sync`, `redux.sync`, `elect.sync`, `bar.warp.sync` |
+//! | [`matrix`] | `ldmatrix`, `stmatrix`, `mma.sync` |
 //! | [`fence`] | `membar`, `fence`, `fence.proxy` |
 //! | [`math`] | `fma`, `ex2`, `rcp`, `rsqrt` |
 //! | [`special`] | special registers, `nanosleep`, `trap` |
@@ -21,7 +22,7 @@
 //! On the host each function panics with its own name.
 //!
 //! Convergent instructions (barriers, shuffles, commits) go through LLVM's intrinsics, which the compiler may not duplicate or move across branches;
-//! inline assembly serves where each thread acts for itself.
+//! inline assembly serves where each thread acts for itself, and for `.aligned` instructions of a warp that need it: the builder proves of the built PTX that whole warps reach those.
 
 pub mod barrier;
 pub mod bulk;
@@ -29,6 +30,7 @@ pub mod cluster;
 pub mod cp_async;
 pub mod fence;
 pub mod math;
+pub mod matrix;
 pub mod mbarrier;
 pub mod memory;
 pub mod policy;
@@ -43,6 +45,7 @@ pub use cluster::*;
 pub use cp_async::*;
 pub use fence::*;
 pub use math::*;
+pub use matrix::*;
 pub use mbarrier::*;
 pub use memory::*;
 pub use policy::*;
@@ -118,6 +121,32 @@ pub(crate) mod llvm {
         pub(crate) fn shfl_sync_bfly(mask: i32, value: i32, lanes: i32, clamp: i32) -> i32;
         #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
         pub(crate) fn shfl_sync_idx(mask: i32, value: i32, lane: i32, clamp: i32) -> i32;
+        #[link_name = "llvm.nvvm.vote.all.sync"]
+        pub(crate) fn vote_all_sync(mask: i32, predicate: bool) -> bool;
+        #[link_name = "llvm.nvvm.vote.any.sync"]
+        pub(crate) fn vote_any_sync(mask: i32, predicate: bool) -> bool;
+        #[link_name = "llvm.nvvm.vote.uni.sync"]
+        pub(crate) fn vote_uni_sync(mask: i32, predicate: bool) -> bool;
+        #[link_name = "llvm.nvvm.vote.ballot.sync"]
+        pub(crate) fn vote_ballot_sync(mask: i32, predicate: bool) -> i32;
+        #[link_name = "llvm.nvvm.match.any.sync.i32"]
+        pub(crate) fn match_any_sync(mask: i32, value: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.add"]
+        pub(crate) fn redux_sync_add_u32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.umin"]
+        pub(crate) fn redux_sync_min_u32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.umax"]
+        pub(crate) fn redux_sync_max_u32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.min"]
+        pub(crate) fn redux_sync_min_s32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.max"]
+        pub(crate) fn redux_sync_max_s32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.and"]
+        pub(crate) fn redux_sync_and_b32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.or"]
+        pub(crate) fn redux_sync_or_b32(value: i32, mask: i32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.xor"]
+        pub(crate) fn redux_sync_xor_b32(value: i32, mask: i32) -> i32;
         #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"]
         pub(crate) fn tid_x() -> i32;
         #[link_name = "llvm.nvvm.read.ptx.sreg.tid.y"]
