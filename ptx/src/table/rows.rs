@@ -860,6 +860,13 @@ instructions! {
             "wgmma.wait_group.sync.aligned N";
     }
 
+    "SIMD Video Instructions" {
+        /// Absolute differences of four bytes, or their sum onto an integer.
+        Vabsdiff4 "vabsdiff4" [30, 20]:
+            "vabsdiff4.dtype.atype.btype{.sat} d, a, b, c" where "dtype: u32 s32; atype: u32 s32; btype: u32 s32";
+            "vabsdiff4.dtype.atype.btype.add d, a, b, c" where "dtype: u32 s32; atype: u32 s32; btype: u32 s32";
+    }
+
     "Stack Manipulation Instructions" {
         /// Saves the stack pointer.
         Stacksave "stacksave" [73, 52]:

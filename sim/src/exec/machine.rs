@@ -5,11 +5,7 @@ use crate::lanes::{LANES, Registers, Row};
 use crate::launch::{Dim3, Launch, Options};
 use crate::memory::segment::{Segment, Segments};
 use crate::memory::{Fill, GlobalMemory, MemoryError, Storage};
-use crate::program::layout::SHARED_WINDOW;
 use crate::program::{Program, Relocation, Special, Target};
-
-/// Bytes at the end of the shared window that stand for the system's own.
-const RESERVED_SMEM: u32 = 1 << 10;
 
 /// A launch, ready to run blocks of.
 pub(crate) struct Machine<'m> {
@@ -273,8 +269,7 @@ impl<'m> Machine<'m> {
                 Special::DynamicSmemSize => self.dynamic_shared,
                 Special::TotalSmemSize => self.dynamic_shared + self.program.static_shared(),
                 Special::IsExplicitCluster => u32::from(self.cluster != Dim3::ONE),
-                // The system's own memory, where nothing is for a kernel to use.
-                Special::ReservedSmem => SHARED_WINDOW - RESERVED_SMEM,
+                Special::ReservedSmem => self.program.shared.reserved.unwrap_or(0),
                 Special::Zero => 0,
             };
             *row = [value; LANES];

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::memory::segment::{Segment, Segments};
 use crate::memory::{POISON, Storage};
 use crate::program::Program;
+use crate::program::layout::RESERVED;
 
 /// Shared memory of one block: its bytes, which of them are written, and where its variables are.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct SharedMemory {
     bytes: Storage,
     valid: Box<[AtomicU64]>,
     pub(crate) segments: Segments,
+    /// The system's own bytes, if the program uses them.
+    reserved: Option<u32>,
     /// The mbarriers in it.
     pub(crate) objects: Objects,
 }
@@ -53,6 +56,7 @@ impl SharedMemory {
             bytes,
             valid,
             segments: Segments::new(segments),
+            reserved: layout.reserved,
             objects: Objects::default(),
         };
         memory.clear();
@@ -65,6 +69,14 @@ impl SharedMemory {
         self.objects.clear();
         for word in &self.valid {
             word.store(0, Relaxed);
+        }
+        // Whatever the system left there, it is not the kernel's fault to read it.
+        if let Some(start) = self.reserved {
+            let range = start as usize..(start + RESERVED) as usize;
+            self.bytes.as_mut_slice()[range].fill(0);
+            for at in (start..start + RESERVED).step_by(64) {
+                self.mark_valid(at, 64);
+            }
         }
     }
 

@@ -12,6 +12,9 @@ const MAX_BYTES: u64 = 1 << 40;
 /// Bytes of a block's shared window.
 pub(crate) const SHARED_WINDOW: u32 = 1 << 24;
 
+/// Bytes of a block's shared memory that the system keeps for itself.
+pub(crate) const RESERVED: u32 = 1 << 10;
+
 /// A parameter of the entry.
 #[derive(Clone, Debug)]
 pub(crate) struct ParamSlot {
@@ -38,6 +41,8 @@ pub(crate) struct SharedLayout {
     pub(crate) end: u32,
     /// First byte of dynamic shared memory.
     pub(crate) dynamic: u32,
+    /// The system's own bytes, where the program asks where they are; cooperative groups keep the barriers of tiles of several warps there.
+    pub(crate) reserved: Option<u32>,
 }
 
 /// The constant bank.
@@ -156,6 +161,22 @@ impl SharedLayout {
             dynamic,
         });
         Ok(start)
+    }
+
+    /// Places the system's own bytes behind the program's variables.
+    pub(crate) fn reserve(&mut self) {
+        let start = match self.end {
+            0 => 0,
+            end => (end + GUARD).next_multiple_of(RESERVED),
+        };
+        self.end = start + RESERVED;
+        self.reserved = Some(start);
+        self.variables.push(SharedVariable {
+            name: "%reserved_smem".to_owned(),
+            offset: start,
+            bytes: RESERVED,
+            dynamic: false,
+        });
     }
 
     /// Fixes where dynamic shared memory starts, once every static variable is placed.

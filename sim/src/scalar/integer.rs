@@ -224,20 +224,29 @@ pub(crate) fn permute(a: u32, b: u32, selector: u32, mode: Permute) -> u32 {
     u32::from_le_bytes([pick(0), pick(1), pick(2), pick(3)])
 }
 
+/// Byte `at` of a word, as an integer.
+#[inline(always)]
+fn byte_of(word: u32, at: u32, signed: bool) -> i32 {
+    let byte = (word >> (8 * at)) as u8;
+    if signed {
+        i32::from(byte as i8)
+    } else {
+        i32::from(byte)
+    }
+}
+
 /// Four products of bytes, summed onto `c`.
 #[inline(always)]
 pub(crate) fn dot4(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
-    let part = |word: u32, at: u32, signed: bool| {
-        let byte = (word >> (8 * at)) as u8;
-        if signed {
-            i32::from(byte as i8)
-        } else {
-            i32::from(byte)
-        }
-    };
     (0..4).fold(c, |sum, at| {
-        sum.wrapping_add((part(a, at, a_signed) * part(b, at, b_signed)) as u32)
+        sum.wrapping_add((byte_of(a, at, a_signed) * byte_of(b, at, b_signed)) as u32)
     })
+}
+
+/// The absolute differences of four bytes, the lowest first.
+#[inline(always)]
+pub(crate) fn absolute_differences(a: u32, b: u32, a_signed: bool, b_signed: bool) -> [u32; 4] {
+    [0, 1, 2, 3].map(|at| byte_of(a, at, a_signed).abs_diff(byte_of(b, at, b_signed)))
 }
 
 /// Two products of a half of `a` with a byte of `b`, summed onto `c`.

@@ -13,6 +13,11 @@ impl Equivalent {
         matches(&self.pattern, name)
     }
 
+    /// Whether no launch can get to what it is about; the reason then begins so.
+    pub(crate) fn is_dead_code(&self) -> bool {
+        self.reason.trim_start().starts_with("Never executed")
+    }
+
     pub(crate) fn pattern(&self) -> &str {
         &self.pattern
     }

@@ -21,11 +21,8 @@ pub(crate) const NOT_YET: &[&str] = &[
     "scale_roles",
     "scale_roles_mbarrier",
     "scale_roles_run_time",
-    "scale_verbs",
     "scale_verbs_bulk",
     "scale_bulk_out",
-    "matmul_naive",
-    "matmul",
     "matmul_mbarrier",
     "matmul_roles",
     "outer",
@@ -131,6 +128,20 @@ pub(crate) fn of(kernel: &Kernel, variant: &Variant) -> Vec<Launch> {
                 launch(format!(
                     "{} --arg f32[{n}]+{output}=poison --arg f32[{n}]+{input}=ramp --arg u32={width} --arg u32={height}",
                     head(1)
+                ))
+            })
+            .to_vec(),
+        _ if named("c") && named("a") && named("b") && named("k") => [0, 1]
+            .map(|ragged| {
+                // Two tiles for one block, so that a ring begins where another ended; rows of a multiple of 16 bytes, and others.
+                let side = u64::from(nstage_kernels::MATMUL_TILE);
+                let (m, n, k) = (side / 2, side + 4 + ragged, 16 * (stages + 2) + 4 + ragged);
+                launch(format!(
+                    "{} --arg f32[{}]=poison --arg f32[{}]=ramp --arg f32[{}]=ramp --arg u32={m} --arg u32={n} --arg u32={k}",
+                    head(1),
+                    m * n,
+                    m * k,
+                    k * n
                 ))
             })
             .to_vec(),

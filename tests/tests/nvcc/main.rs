@@ -10,6 +10,7 @@ mod compile;
 mod control;
 mod copies;
 mod harness;
+mod headers;
 mod matrices;
 mod pipelines;
 mod values;

@@ -469,7 +469,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// `prmt`, `dp4a`, `dp2a`.
+    /// `prmt`, `dp4a`, `dp2a`, `vabsdiff4`.
     pub(super) fn bytes(
         &mut self,
         instruction: &'m Instruction,
@@ -496,6 +496,25 @@ impl<'m> Decoder<'m> {
                 let f = by_value!(mode; Permute: Generic, ForwardFour, BackwardFour, ReplicateByte, EdgeLeft, EdgeRight, ReplicateHalf; MODE => {
                     lane3(|a: u32, b: u32, s: u32| integer::permute(a, b, s, MODE))
                 });
+                self.op3::<u32, u32, u32, u32>(guard, operands, f)
+            }
+            "vabsdiff4" => {
+                let signed = mods.ty()? == Type::S32;
+                let signs = (mods.ty()? == Type::S32, mods.ty()? == Type::S32);
+                let (saturate, add) = (mods.flag("sat"), mods.flag("add"));
+                mods.finish()?;
+                let f = if add {
+                    by_flag!(signs.0, signs.1; A, B => {
+                        lane3(|a: u32, b: u32, c: u32| integer::absolute_differences(a, b, A, B).iter().fold(c, |sum, part| sum.wrapping_add(*part)))
+                    })
+                } else {
+                    by_flag!(signs.0, signs.1; A, B => match (saturate, signed) {
+                        (true, true) => lane3(|a: u32, b: u32, _: u32| u32::from_le_bytes(integer::absolute_differences(a, b, A, B).map(|part| part.min(0x7f) as u8))),
+                        // A difference of bytes of unlike signs may take nine bits.
+                        (true, false) => lane3(|a: u32, b: u32, _: u32| u32::from_le_bytes(integer::absolute_differences(a, b, A, B).map(|part| part.min(0xff) as u8))),
+                        (false, _) => lane3(|a: u32, b: u32, _: u32| u32::from_le_bytes(integer::absolute_differences(a, b, A, B).map(|part| part as u8))),
+                    })
+                };
                 self.op3::<u32, u32, u32, u32>(guard, operands, f)
             }
             "dp4a" => {

@@ -31,7 +31,9 @@ use nstage_ptx::ast::{Function, Instruction, Item, Module, Statement, Type, Vari
 
 use super::allocate::{Allocation, slot};
 use super::op::{Frame, Guard, Inst, LaneFn, LaneOp, NONE, Op, Reg};
-use super::{CompileError, Constants, Counts, ParamSlot, Place, Program, Tables, flow, layout};
+use super::{
+    CompileError, Constants, Counts, ParamSlot, Place, Program, Special, Tables, flow, layout,
+};
 use crate::event::Pc;
 use crate::lanes::File;
 use mods::Mods;
@@ -490,7 +492,7 @@ impl<'m> Decoder<'m> {
             "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "lop3" => {
                 self.logic(instruction, guard, mods)
             }
-            "prmt" | "dp4a" | "dp2a" => self.bytes(instruction, guard, mods),
+            "prmt" | "dp4a" | "dp2a" | "vabsdiff4" => self.bytes(instruction, guard, mods),
             _ => Err(Refusal::NotModelled),
         }
     }
@@ -527,6 +529,13 @@ impl<'m> Decoder<'m> {
     }
 
     fn finish(mut self, entry: &str) -> Result<Program, CompileError> {
+        let specials = &self.constants.specials;
+        if specials
+            .iter()
+            .any(|(special, _)| *special == Special::ReservedSmem)
+        {
+            self.shared.reserve();
+        }
         let dynamic = self.shared.finish();
         for (reg, offset) in &self.interned.dynamic32 {
             self.constants
