@@ -1,3 +1,5 @@
+//! Each fault of a machine, and the part that it is laid on.
+
 use super::*;
 use crate::ptx::Built;
 
