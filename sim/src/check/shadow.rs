@@ -12,7 +12,7 @@ use super::clock::{Clock, Tick};
 use super::copies::{Batches, Side};
 use super::notes::BlockNotes;
 use super::quick::{GlobalSummaries, Prior, SharedSummary};
-use super::record::{Actor, Bytes, Lanes, Record, Strength, bits, lanes};
+use super::record::{Actor, Lanes, Record, Strength, bits, lanes};
 use super::threads::Known;
 
 /// Records of one kind that a line keeps at most; the oldest goes first, which may miss a hazard and never invents one.
@@ -138,7 +138,9 @@ impl Line {
             .filter(|(record, _)| record.print.bytes & new.print.bytes != 0)
     }
 
-    /// Remembers a write. What it covers is history: whoever is ordered after it is ordered after that.
+    /// Remembers a write. What it covers is history: whoever is ordered after it is ordered after that, or it was told that the two race.
+    ///
+    /// Of two atomics neither holds, so one covers another only where its lanes made both.
     pub(crate) fn write(&mut self, new: Record, viewer: Viewer<'_>) {
         let covered = new.print.bytes;
         let same = |record: &&mut Record| record.is_same_moment(&new) && record.pc == new.pc;
@@ -146,8 +148,19 @@ impl Line {
             same.print.merge(&new.print);
             return;
         }
-        trim(&mut self.reads, covered, viewer);
-        trim(&mut self.writes, covered, viewer);
+        let block = new.warp / viewer.block_warps;
+        let outlives = |record: &Record| {
+            let same_block = record.warp / viewer.block_warps == block;
+            morally_strong(record.strength, new.strength, same_block) && !new.follows(record)
+        };
+        for records in [&mut self.reads, &mut self.writes] {
+            records.retain(|record| {
+                if !outlives(record) {
+                    record.print.bytes &= !covered;
+                }
+                record.print.bytes != 0 && !viewer.is_history(record)
+            });
+        }
         keep(&mut self.writes, new);
     }
 
@@ -168,11 +181,7 @@ impl Line {
             if viewer.is_history(record) {
                 return false;
             }
-            let superseded = record.actor == Actor::Thread
-                && new.actor == Actor::Thread
-                && record.warp == new.warp
-                && record.print.lanes == new.print.lanes;
-            if superseded {
+            if new.follows(record) {
                 record.print.bytes &= !new.print.bytes;
             }
             record.print.bytes != 0
@@ -190,13 +199,14 @@ impl Record {
             && self.strength == other.strength
             && self.atomic == other.atomic
     }
-}
 
-fn trim(records: &mut SmallVec<[Record; 1]>, covered: Bytes, viewer: Viewer<'_>) {
-    records.retain(|record| {
-        record.print.bytes &= !covered;
-        record.print.bytes != 0 && !viewer.is_history(record)
-    });
+    /// Whether the lanes that touch a byte here are those that did in `earlier`, so that each comes after itself.
+    fn follows(&self, earlier: &Self) -> bool {
+        self.actor == Actor::Thread
+            && earlier.actor == Actor::Thread
+            && self.warp == earlier.warp
+            && self.print.lanes == earlier.print.lanes
+    }
 }
 
 fn keep(records: &mut SmallVec<[Record; 1]>, new: Record) {

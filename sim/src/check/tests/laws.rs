@@ -318,6 +318,35 @@ fn reference(steps: &[Step]) -> BTreeSet<(u32, u32)> {
     found
 }
 
+/// An atomic of another lane does not hide one that a copy is not ordered after.
+#[test]
+fn an_atomic_covers_no_atomic_of_another_lane() {
+    let atomic = |stride| Step::Access {
+        warp: 0,
+        mask: !0,
+        kind: AccessKind::Atomic,
+        global: false,
+        base: 576,
+        stride,
+        bytes: 1,
+    };
+    let copy = Step::Copy {
+        warp: 0,
+        mask: !0,
+        into: 576,
+        from: 0,
+    };
+    // All lanes on one byte; each on its own, lane 0 on that byte again; and copies over all of it.
+    let steps = [atomic(0), atomic(4), copy];
+    assert_eq!(reference(&steps), BTreeSet::from([(1, 3)]));
+    let found = findings(&steps, true, false);
+    let parties: Vec<Vec<u32>> = found
+        .iter()
+        .map(|finding| finding.parties.iter().map(|party| party.line).collect())
+        .collect();
+    assert_eq!(parties, [[1, 3]]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
