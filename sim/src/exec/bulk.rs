@@ -26,37 +26,33 @@ const UNIT: u64 = 16;
 /// A bulk copy in flight.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    id: CopyId,
+    pub(super) id: CopyId,
     /// The instruction.
-    pc: Pc,
-    source: (Region, u64),
-    destination: (Region, u64),
-    bytes: u32,
+    pub(super) pc: Pc,
+    pub(super) source: (Region, u64),
+    pub(super) destination: (Region, u64),
+    pub(super) bytes: u32,
     /// The object that it completes on.
     pub(crate) object: Option<At>,
     /// The thread whose group it is in, and the group.
-    thread: (u16, u32, u32),
-    group: u32,
+    pub(super) thread: (u16, u32, u32),
+    pub(super) group: u32,
     /// What it does with bytes that are there already.
-    reduce: Option<(AtomicOp, AtomicType, u32)>,
+    pub(super) reduce: Option<(AtomicOp, AtomicType, u32)>,
     /// The source's bytes, and which of them are written, once they are read.
-    taken: Option<(Vec<u64>, Vec<u64>)>,
+    pub(super) taken: Option<(Vec<u64>, Vec<u64>)>,
     /// The box, for copies of tensors; the addresses then are its first in shared memory and the tensor's.
-    boxed: Option<Arc<Boxed>>,
+    pub(super) boxed: Option<Arc<Boxed>>,
 }
 
 impl Flight {
-    /// A copy of a box.
-    #[allow(clippy::too_many_arguments, reason = "the operands of one instruction")]
-    pub(crate) fn of_box(
+    /// A copy between these places that completes on nothing and is in its thread's first group.
+    pub(super) fn between(
         pc: Pc,
-        (source, destination): ((Region, u64), (Region, u64)),
+        source: (Region, u64),
+        destination: (Region, u64),
         bytes: u32,
-        object: Option<At>,
         thread: (u16, u32, u32),
-        group: u32,
-        reduce: Option<(AtomicOp, AtomicType, u32)>,
-        boxed: Arc<Boxed>,
     ) -> Self {
         Self {
             id: CopyId(0),
@@ -64,12 +60,12 @@ impl Flight {
             source,
             destination,
             bytes,
-            object,
+            object: None,
             thread,
-            group,
-            reduce,
+            group: 0,
+            reduce: None,
             taken: None,
-            boxed: Some(boxed),
+            boxed: None,
         }
     }
 }
@@ -186,23 +182,14 @@ impl<M: Monitor> Group<'_, M> {
                 }
             }
             let taken = Some((words, vec![u64::MAX]));
-            self.take_off(
-                pc,
-                lane,
-                Flight {
-                    id: CopyId(0),
-                    pc,
-                    source: (Region::Nowhere, 0),
-                    destination,
-                    bytes,
-                    object: Some(object),
-                    thread: (self.rank, self.warp, lane as u32),
-                    group: 0,
-                    reduce: op.reduce,
-                    taken,
-                    boxed: None,
-                },
-            );
+            let thread = (self.rank, self.warp, lane as u32);
+            let flight = Flight {
+                object: Some(object),
+                reduce: op.reduce,
+                taken,
+                ..Flight::between(pc, (Region::Nowhere, 0), destination, bytes, thread)
+            };
+            self.take_off(pc, lane, flight);
         }
         Ok(())
     }
@@ -219,18 +206,12 @@ impl<M: Monitor> Group<'_, M> {
         bytes: u32,
         object: Option<At>,
     ) {
+        let thread = (self.rank, self.warp, lane as u32);
         let flight = Flight {
-            id: CopyId(0),
-            pc,
-            source,
-            destination,
-            bytes,
             object,
-            thread: (self.rank, self.warp, lane as u32),
             group: warp.copies.bulk_committed[lane],
             reduce: op.reduce,
-            taken: None,
-            boxed: None,
+            ..Flight::between(pc, source, destination, bytes, thread)
         };
         self.take_off(pc, lane, flight);
     }

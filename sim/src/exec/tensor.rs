@@ -177,16 +177,14 @@ impl<M: Monitor> Group<'_, M> {
                 } else {
                     ((region, offset), tensor)
                 };
-                let flight = Flight::of_box(
-                    pc,
-                    (source, destination),
-                    map.box_bytes(),
+                let thread = (self.rank, self.warp, lane as u32);
+                let flight = Flight {
                     object,
-                    (self.rank, self.warp, lane as u32),
-                    warp.copies.bulk_committed[lane],
-                    reduction,
-                    Arc::clone(&boxed),
-                );
+                    group: warp.copies.bulk_committed[lane],
+                    reduce: reduction,
+                    boxed: Some(Arc::clone(&boxed)),
+                    ..Flight::between(pc, source, destination, map.box_bytes(), thread)
+                };
                 self.take_off(pc, lane, flight);
             }
         }
