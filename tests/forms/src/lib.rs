@@ -17,7 +17,9 @@ macro_rules! forms {
 
 mod bulk;
 mod cp_async;
+mod matrix;
 mod mbarrier;
 mod tensor;
+mod warp;
 
 nstage::panic_handler!();
