@@ -85,6 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn versions_are_tried_downwards_and_none_is_left_out() {
+        let tried: Vec<Version> = newest_first().collect();
+        assert!(tried.windows(2).all(|pair| pair[0] >= pair[1]), "{tried:?}");
+        assert!(RELEASES.iter().all(|(_, version)| tried.contains(version)));
+    }
+
+    #[test]
     fn drivers_take_the_ptx_of_their_release() {
         for (driver, expected) in [
             ((10, 2), Some((6, 5))),
