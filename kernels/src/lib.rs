@@ -7,9 +7,13 @@
 #![no_std]
 
 mod boxes;
+mod chain;
+mod elementwise;
 mod gemm;
+mod pairs;
 mod product;
 mod reduction;
+mod same;
 mod scale;
 mod split;
 mod stencil;
@@ -306,6 +310,245 @@ nstage::kernels! {
         "scale_bulk_out_s2_two_p4" => verbs::InAndOut<2, 4>,
         "scale_bulk_out_s4_two_p1" => verbs::InAndOut<4, 1>,
         "scale_bulk_out_s4_two_p4" => verbs::InAndOut<4, 4>,
+    }
+
+    /// y = x, each tile staged through shared memory: by plain loads and stores, and through rings.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    pub kernel copy(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "copy_s0_p1" => same::Synchronous,
+        "copy_s2_one_p1" => same::Ring<OneBarrier, 2, 1>,
+        "copy_s2_two_p1" => same::Ring<TwoBarrier, 2, 1>,
+        "copy_s2_two_p4" => same::Ring<TwoBarrier, 2, 4>,
+        "copy_s4_two_p1" => same::Ring<TwoBarrier, 4, 1>,
+        "copy_s8_two_p1" => same::Ring<TwoBarrier, 8, 1>,
+    }
+
+    /// y = x, each element through a register and nothing else.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    pub kernel copy_plain(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "copy_plain_p1" => same::Plain<1>,
+        "copy_plain_p2" => same::Plain<2>,
+        "copy_plain_p4" => same::Plain<4>,
+    }
+
+    /// y = x through a ring whose stages each have a barrier, at which the element copies of all threads arrive.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    pub kernel copy_mbarrier(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "copy_mbarrier_s2_two_p1" => same::Arrive<2>,
+        "copy_mbarrier_s4_two_p1" => same::Arrive<4>,
+    }
+
+    /// y = x through a ring that bulk copies fill.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap; where one of them is not aligned to 16 bytes, element copies take the place of bulk copies.
+    pub kernel copy_bulk(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "copy_bulk_s2_two_p1" => same::InBulk<2, 1>,
+        "copy_bulk_s2_two_p4" => same::InBulk<2, 4>,
+        "copy_bulk_s4_two_p4" => same::InBulk<4, 4>,
+    }
+
+    /// y = x + a·z, a tile of each input staged through shared memory: by plain loads and stores, and through rings.
+    ///
+    /// `y`, `x` and `z` hold `n` elements, and `y` overlaps neither.
+    /// Each result is rounded once.
+    pub kernel triad(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The first input.
+        x: GlobalPtr<f32>,
+        /// The second input.
+        z: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "triad_s0_p1" => pairs::Synchronous,
+        "triad_s2_two_p1" => pairs::Ring<2, 1>,
+        "triad_s2_two_p2" => pairs::Ring<2, 2>,
+        "triad_s4_two_p1" => pairs::Ring<4, 1>,
+        "triad_s8_two_p1" => pairs::Ring<8, 1>,
+    }
+
+    /// y = x + a·z, each element through a register and nothing else.
+    ///
+    /// `y`, `x` and `z` hold `n` elements, and `y` overlaps neither.
+    /// Each result is rounded once.
+    pub kernel triad_plain(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The first input.
+        x: GlobalPtr<f32>,
+        /// The second input.
+        z: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "triad_plain_p1" => pairs::Plain<1>,
+        "triad_plain_p2" => pairs::Plain<2>,
+    }
+
+    /// y = x + a·z through a ring whose stages each have a barrier, at which the element copies of all threads arrive.
+    ///
+    /// `y`, `x` and `z` hold `n` elements, and `y` overlaps neither.
+    /// Each result is rounded once.
+    pub kernel triad_mbarrier(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The first input.
+        x: GlobalPtr<f32>,
+        /// The second input.
+        z: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "triad_mbarrier_s2_two_p1" => pairs::Arrive<2>,
+        "triad_mbarrier_s4_two_p1" => pairs::Arrive<4>,
+    }
+
+    /// y = x + a·z through a ring that bulk copies fill.
+    ///
+    /// `y`, `x` and `z` hold `n` elements, and `y` overlaps neither; where one of them is not aligned to 16 bytes, element copies take the place of bulk copies.
+    /// Each result is rounded once.
+    pub kernel triad_bulk(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The first input.
+        x: GlobalPtr<f32>,
+        /// The second input.
+        z: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "triad_bulk_s2_two_p1" => pairs::InBulk<2, 1>,
+        "triad_bulk_s2_two_p4" => pairs::InBulk<2, 4>,
+        "triad_bulk_s4_two_p2" => pairs::InBulk<4, 2>,
+    }
+
+    /// y = x after `r` steps v = a·v + b, each tile staged through shared memory: by plain loads and stores, and through rings.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each step is rounded once.
+    pub kernel intensity(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// What each step adds.
+        b: f32,
+        /// Steps.
+        r: u32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "intensity_s0" => chain::Synchronous,
+        "intensity_s2_one" => chain::Ring<OneBarrier, 2>,
+        "intensity_s2_two" => chain::Ring<TwoBarrier, 2>,
+        "intensity_s4_two" => chain::Ring<TwoBarrier, 4>,
+        "intensity_s8_two" => chain::Ring<TwoBarrier, 8>,
+    }
+
+    /// y = x after `r` steps v = a·v + b, each element in a register all the time.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each step is rounded once.
+    pub kernel intensity_plain(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// What each step adds.
+        b: f32,
+        /// Steps.
+        r: u32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "intensity_plain_p1" => chain::Plain<1>,
+    }
+
+    /// y = x after `r` steps v = a·v + b, through a ring whose stages each have a barrier, at which the element copies of all threads arrive.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap.
+    /// Each step is rounded once.
+    pub kernel intensity_mbarrier(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// What each step adds.
+        b: f32,
+        /// Steps.
+        r: u32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "intensity_mbarrier_s4_two" => chain::Arrive<4>,
+    }
+
+    /// y = x after `r` steps v = a·v + b, through a ring that bulk copies fill.
+    ///
+    /// `y` and `x` hold `n` elements and do not overlap; where one of them is not aligned to 16 bytes, element copies take the place of bulk copies.
+    /// Each step is rounded once.
+    pub kernel intensity_bulk(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// The factor.
+        a: f32,
+        /// What each step adds.
+        b: f32,
+        /// Steps.
+        r: u32,
+        /// Elements of each.
+        n: u64,
+    ) {
+        "intensity_bulk_s2_two" => chain::InBulk<2>,
+        "intensity_bulk_s4_two" => chain::InBulk<4>,
     }
 
     /// c = a·b in tiles of 64 × 64, whose panels are staged an element at a time by plain loads and stores.

@@ -9,7 +9,7 @@ use nstage::stream::Tiles;
 use nstage::view::{In, Out, Tiling, Width};
 use nstage::{Block, Entry, Launch, Uniform};
 
-use crate::scale::Parameters;
+use crate::scale::{Parameters, Times};
 
 /// Threads that fetch: one warp.
 const PRODUCERS: u32 = 32;
@@ -112,7 +112,7 @@ fn scale<A, M, D, const PIECES: usize>(
             Out::new(args.map(|args| args.y), len),
         )
     };
-    let a = args.get().a;
+    let Times(a) = args.get().f;
     if x.width().min(y.width()).get() == Width::B16 {
         split::<M, D, PIECES, true>(block, shared, x, y, a, depth);
     } else {

@@ -9,7 +9,8 @@ use nstage::stream::{Stream, Tiles};
 use nstage::view::{GridStride, In, Out, Share, Tiling, Width};
 use nstage::{Block, Entry, Launch, Uniform};
 
-use crate::scale::{Parameters, scale};
+use crate::elementwise::map;
+use crate::scale::{Parameters, Times};
 
 /// Elements that a thread scales in a tile.
 const EACH: u32 = 4;
@@ -43,7 +44,7 @@ where
         let n = args.map(|args| args.n);
         // SAFETY: the launch contract: `x` holds `n` elements, which nobody writes.
         let x = unsafe { In::new(args.map(|args| args.x), n) };
-        let (a, y) = (args.get().a, args.get().y.as_raw());
+        let (Times(a), y) = (args.get().f, args.get().y.as_raw());
         let tile = block.threads() * Uniform::<u32>::constant::<EACH>();
         let tiles = n.zip(tile.into(), |n, tile: u64| n.div_ceil(tile));
         let of = |step: u64| {
@@ -129,12 +130,12 @@ where
                 Out::new(args.map(|args| args.y), len),
             )
         };
-        let a = args.get().a;
+        let a = args.get().f;
         let share = Tiling::new(&block, len).grid_stride(&block);
         if x.width().min(y.width()).get() == Width::B16 {
-            in_and_out::<STAGES, PIECES>(&block, shared, x, y, a, share);
+            in_and_out::<STAGES, PIECES>(&block, shared, x, y, a.0, share);
         } else {
-            scale::<TwoBarrier, <Bulk as Mechanism>::Unaligned, STAGES, PIECES, false>(
+            map::<TwoBarrier, <Bulk as Mechanism>::Unaligned, STAGES, PIECES, false>(
                 &block, shared, x, y, a, share,
             );
         }

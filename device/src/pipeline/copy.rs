@@ -153,6 +153,14 @@ impl<M: Mechanism> Copier<'_, M> {
         }
     }
 
+    /// The rights to fill the first half of the stage and the second.
+    #[inline(always)]
+    pub(crate) fn halves(self) -> (Self, Self) {
+        let bytes = self.bytes / 2;
+        let half = |address| Self::new(address, bytes, self.barrier, self.cast);
+        (half(self.address), half(self.address + bytes))
+    }
+
     /// The stage's first byte in the `.shared` window.
     #[inline(always)]
     pub(crate) fn address(&self) -> u32 {

@@ -142,6 +142,19 @@ impl<T: Word, C: Scope> ReadSlot<'_, T, C> {
         }
     }
 
+    /// The first half of the stage and the second.
+    #[inline(always)]
+    pub(crate) fn halves(self) -> (Self, Self) {
+        let len = self.len / 2;
+        let half = |address| Self {
+            address,
+            len,
+            stage: PhantomData,
+        };
+        let behind = self.address + len * size_of::<T>() as u32;
+        (half(self.address), half(behind))
+    }
+
     /// Ends the reading of the stage.
     ///
     /// It does not wait: the next verb that lets the stage be filled again meets the barrier.

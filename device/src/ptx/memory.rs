@@ -115,6 +115,7 @@ global_load! {
     ld_global_nc_v2_f32, 2, f32, reg32, "ld.global.nc.v2.b32", [a b], "{{{a}, {b}}}";
     ld_global_nc_v4_f32, 4, f32, reg32, "ld.global.nc.v4.b32", [a b c d], "{{{a}, {b}, {c}, {d}}}";
     ld_global_nc_no_allocate_v4_f32, 4, f32, reg32, "ld.global.nc.L1::no_allocate.v4.b32", [a b c d], "{{{a}, {b}, {c}, {d}}}";
+    ld_global_nc_no_allocate_v2_f64, 2, f64, reg64, "ld.global.nc.L1::no_allocate.v2.b64", [a b], "{{{a}, {b}}}";
     ld_global_nc_no_allocate_v4_u32, 4, u32, reg32, "ld.global.nc.L1::no_allocate.v4.b32", [a b c d], "{{{a}, {b}, {c}, {d}}}";
 }
 

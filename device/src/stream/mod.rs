@@ -24,11 +24,13 @@
 //! Items are lent, not given: a tile ends before the next one is taken, since its stage is filled again then.
 
 mod boxes;
+mod pairs;
 pub mod panels;
 mod rows;
 mod tiles;
 
 pub use boxes::{BoxTile, TensorBoxes};
+pub use pairs::{Pair, Pairs};
 pub use panels::{Matrix, Panel, Panels};
 pub use rows::{Row, Rows};
 pub use tiles::{Tile, Tiles};

@@ -334,6 +334,26 @@ impl<T: Word, const PIECES: usize, A: Assignment> Tile<'_, T, PIECES, A> {
         }
     }
 
+    /// The elements at the places of a packed piece, which is one of this tile's thread and of a tile at the same place.
+    #[inline(always)]
+    pub(super) fn values_at(&self, piece: &Piece<T, PIECES, A, Packed>) -> T::Vector {
+        let place = (piece.at() - self.start) as u32;
+        // SAFETY: the piece lies in a tile as large as this one, at a multiple of 16 bytes; the copies filled a ragged one up with zeros.
+        unsafe { self.slot.vector_at(place * size_of::<T>() as u32) }
+    }
+
+    /// The elements at the places of a striped piece, likewise.
+    #[inline(always)]
+    pub(super) fn striped_at(&self, piece: &Piece<T, PIECES, A, Striped>) -> T::Vector {
+        let mut place = (piece.at() - self.start) as u32;
+        T::Vector::from_fn(|_| {
+            // SAFETY: as above; a piece has a place for each lane, with zeros where no element is.
+            let value = unsafe { self.slot.element_at(place * size_of::<T>() as u32) };
+            place += self.threads;
+            value
+        })
+    }
+
     /// Elements of the tile.
     #[inline(always)]
     pub fn len(&self) -> Uniform<u32> {

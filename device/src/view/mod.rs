@@ -6,6 +6,7 @@
 mod items;
 mod plane;
 mod tiles;
+mod unstaged;
 mod width;
 mod word;
 

@@ -260,10 +260,10 @@ impl Layout for Striped {
 #[derive(Debug)]
 #[must_use = "a piece is to be used: put it into an output or take its values"]
 pub struct Piece<T: Word, const PIECES: usize, A, L> {
-    at: u64,
-    step: u32,
-    count: u32,
-    bound: u64,
+    pub(super) at: u64,
+    pub(super) step: u32,
+    pub(super) count: u32,
+    pub(super) bound: u64,
     values: T::Vector,
     kind: PhantomData<(A, L)>,
 }
@@ -291,6 +291,12 @@ impl<T: Word, const PIECES: usize, A, L> Piece<T, PIECES, A, L> {
     #[inline(always)]
     pub fn values(&self) -> T::Vector {
         self.values
+    }
+
+    /// The same places with other elements.
+    #[inline(always)]
+    pub fn with(self, values: T::Vector) -> Self {
+        Self { values, ..self }
     }
 
     /// The same places with each element replaced by `f` of it.

@@ -25,6 +25,9 @@ pub trait Vector: Copy + sealed::Sealed {
     /// Elements of the vector.
     const LANES: u32;
 
+    /// All lanes zero.
+    const ZERO: Self;
+
     /// Each lane by `f` of its number, in order.
     fn from_fn(f: impl FnMut(u32) -> Self::Item) -> Self;
 
@@ -39,6 +42,12 @@ pub trait Vector: Copy + sealed::Sealed {
 
     /// The lanes in order.
     fn for_each(self, f: impl FnMut(u32, Self::Item));
+
+    /// Loads the vector from global memory, past the first cache.
+    ///
+    /// # Safety
+    /// As for [`ptx::ld_global_nc_no_allocate_v4_u32`].
+    unsafe fn load_global(address: *const Self::Item) -> Self;
 
     /// Loads the vector from shared memory.
     ///
@@ -64,7 +73,7 @@ mod sealed {
 }
 
 macro_rules! words {
-    ($($ty:ty, $lanes:tt, $load1:ident, $load:ident, $store:ident, $v4:ident, $v2:ident, $to:expr, $from:expr;)+) => {$(
+    ($($ty:ty, $lanes:tt, $global:ident, $load1:ident, $load:ident, $store:ident, $v4:ident, $v2:ident, $to:expr, $from:expr;)+) => {$(
         impl sealed::Sealed for $ty {}
         impl sealed::Sealed for [$ty; $lanes] {}
 
@@ -84,7 +93,15 @@ macro_rules! words {
 
             const LANES: u32 = $lanes;
 
+            const ZERO: Self = [0 as $ty; $lanes];
+
             words!(@lanes $lanes, $ty);
+
+            #[inline(always)]
+            unsafe fn load_global(address: *const $ty) -> Self {
+                // SAFETY: the caller's contract.
+                unsafe { ptx::$global(address.cast()) }.map($from)
+            }
 
             #[inline(always)]
             unsafe fn load_shared(address: u32) -> Self {
@@ -203,8 +220,8 @@ macro_rules! words {
 }
 
 words! {
-    f32, 4, ld_shared_f32, ld_shared_v4_f32, st_shared_v4_f32, st_global_v4_f32, st_global_v2_f32, |value| value, |value| value;
-    u32, 4, ld_shared_u32, ld_shared_v4_u32, st_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value, |value| value;
-    i32, 4, ld_shared_u32, ld_shared_v4_u32, st_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value as u32, |value| value as i32;
-    f64, 2, ld_shared_f64, ld_shared_v2_f64, st_shared_v2_f64, st_global_v2_f64, st_global_v2_f64, |value| value, |value| value;
+    f32, 4, ld_global_nc_no_allocate_v4_f32, ld_shared_f32, ld_shared_v4_f32, st_shared_v4_f32, st_global_v4_f32, st_global_v2_f32, |value| value, |value| value;
+    u32, 4, ld_global_nc_no_allocate_v4_u32, ld_shared_u32, ld_shared_v4_u32, st_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value, |value| value;
+    i32, 4, ld_global_nc_no_allocate_v4_u32, ld_shared_u32, ld_shared_v4_u32, st_shared_v4_u32, st_global_v4_u32, st_global_v2_u32, |value| value as u32, |value| value as i32;
+    f64, 2, ld_global_nc_no_allocate_v2_f64, ld_shared_f64, ld_shared_v2_f64, st_shared_v2_f64, st_global_v2_f64, st_global_v2_f64, |value| value, |value| value;
 }

@@ -60,6 +60,9 @@ pub(super) struct Arguments {
     /// Seed of the generated input.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Operations on each element, of jobs that let it be chosen: intensity.
+    #[arg(long, value_name = "R")]
+    reuse: Option<u32>,
     /// Where to run: auto, cuda or cuda:INDEX.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Request,
@@ -204,6 +207,7 @@ impl Arguments {
             },
             distinct: false,
             seed: self.seed,
+            reuse: self.reuse,
         })
     }
 

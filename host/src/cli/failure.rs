@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::device::{DeviceError, GeometryError, OtherKernel, SelectError};
 use crate::io::{InputError, OutputError};
 use crate::ptx::PtxError;
-use crate::workload::{UnknownKernel, Unsuitable};
+use crate::workload::{NoReuse, UnknownKernel, Unsuitable};
 
 /// Why a command stops. Each kind has its exit code.
 #[derive(Debug)]
@@ -96,6 +96,7 @@ usage!(
     InputError,
     OutputError,
     PtxError,
+    NoReuse,
     UnknownKernel,
     Unsuitable,
 );

@@ -54,6 +54,9 @@ pub(super) struct Arguments {
         allow_negative_numbers = true
     )]
     seed: u64,
+    /// Operations on each element, of jobs that let it be chosen: intensity.
+    #[arg(long, value_name = "R", conflicts_with = "input")]
+    reuse: Option<u32>,
     /// Folder of .ptx files to use instead of the built-in ones.
     #[arg(long, value_name = "DIR")]
     ptx: Option<PathBuf>,
@@ -238,7 +241,9 @@ impl Arguments {
                         .elements
                         .unwrap_or(workload.default_elements(kind(device)));
                     affordable(elements, device)?;
-                    Ok(workload.generate(elements, self.seed))
+                    Ok(workload::generate(
+                        workload, elements, self.seed, self.reuse,
+                    )?)
                 }
             };
             match problem {

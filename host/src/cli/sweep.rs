@@ -43,6 +43,9 @@ pub(super) struct Arguments {
     /// Seed of the generated input.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Operations on each element, of jobs that let it be chosen: intensity.
+    #[arg(long, value_name = "R")]
+    reuse: Option<u32>,
     /// Where to run: auto, cuda or cuda:INDEX.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Request,
@@ -342,6 +345,7 @@ impl Arguments {
             },
             distinct: true,
             seed: self.seed,
+            reuse: self.reuse,
         })
     }
 }

@@ -6,13 +6,17 @@
 
 mod blur;
 pub mod compare;
+mod copy;
+mod elementwise;
 pub mod input;
+mod intensity;
 pub mod job;
 mod linear;
 mod matmul;
 mod outer;
 mod scale;
 mod sum;
+mod triad;
 
 use std::borrow::Cow;
 
@@ -25,7 +29,10 @@ use job::JobError;
 
 /// Every workload. A kernel of the catalogue belongs to one of them.
 pub static ALL: &[&dyn Workload] = &[
-    &scale::Scale,
+    &elementwise::Each(scale::Scale),
+    &elementwise::Each(copy::Copying),
+    &elementwise::Each(triad::Triad),
+    &elementwise::Each(intensity::Intensity::USUAL),
     &sum::Sum,
     &blur::Blur,
     &outer::Outer,
@@ -52,6 +59,16 @@ pub trait Workload: Sync {
 
     /// A problem of about `elements` elements.
     fn generate(&self, elements: u64, seed: u64) -> Box<dyn Problem>;
+
+    /// The same with `reuse` operations on each element, where the kernels let that be chosen.
+    fn generate_reusing(
+        &self,
+        _elements: u64,
+        _seed: u64,
+        _reuse: u32,
+    ) -> Option<Box<dyn Problem>> {
+        None
+    }
 
     /// A problem on the user's data.
     fn take(&self, array: Array) -> Result<Box<dyn Problem>, Unsuitable>;
@@ -131,6 +148,33 @@ fn floats_of(bytes: &[u8]) -> Cow<'_, [f32]> {
         Ok(floats) => Cow::Borrowed(floats),
         Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
     }
+}
+
+/// A number of operations was chosen for a job that has no such number.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "--reuse {reuse}: {job} does the same to every element whatever is asked; leave --reuse out"
+)]
+pub struct NoReuse {
+    job: &'static str,
+    reuse: u32,
+}
+
+/// A problem of about `elements` elements, with `reuse` operations on each where that is asked for.
+pub fn generate(
+    workload: &dyn Workload,
+    elements: u64,
+    seed: u64,
+    reuse: Option<u32>,
+) -> Result<Box<dyn Problem>, NoReuse> {
+    let Some(reuse) = reuse else {
+        return Ok(workload.generate(elements, seed));
+    };
+    let problem = workload.generate_reusing(elements, seed, reuse);
+    problem.ok_or(NoReuse {
+        job: workload.name(),
+        reuse,
+    })
 }
 
 /// The workload of a kernel.

@@ -27,6 +27,12 @@ pub(crate) const NOT_YET: &[&str] = &[
     "matmul_roles",
     "outer",
     "blur_tensor",
+    "copy_mbarrier",
+    "copy_bulk",
+    "triad_mbarrier",
+    "triad_bulk",
+    "intensity_mbarrier",
+    "intensity_bulk",
 ];
 
 /// An entry that nvcc made of `tests/cuda/scale.cu`.
@@ -98,6 +104,20 @@ pub(crate) fn of(kernel: &Kernel, variant: &Variant) -> Vec<Launch> {
         flags,
         first_block_only: false,
     };
+    // A ring that goes around twice and more, with a ragged tile at the end; `scalars` stand between the buffers and the length.
+    let one_dimensional = |scalars: &str| {
+        OFFSETS
+            .map(|(input, output)| {
+                let n = tile * (2 * stages + 1) + 37;
+                let each = format!("--arg f32[{n}]+{input}=ramp ");
+                let inputs = each.repeat(if named("z") { 2 } else { 1 });
+                launch(format!(
+                    "{} --arg f32[{n}]+{output}=poison {inputs}{scalars} --arg u64={n}",
+                    head(1)
+                ))
+            })
+            .to_vec()
+    };
     match kernel.name {
         "sum" => {
             // Partial p adds the tiles p, p + 1056, …: only a long input gives the first of them enough tiles, and the others need not run.
@@ -145,15 +165,10 @@ pub(crate) fn of(kernel: &Kernel, variant: &Variant) -> Vec<Launch> {
                 ))
             })
             .to_vec(),
-        _ if named("y") && named("x") && named("a") && named("n") => OFFSETS
-            .map(|(input, output)| {
-                let n = tile * (2 * stages + 1) + 37;
-                launch(format!(
-                    "{} --arg f32[{n}]+{output}=poison --arg f32[{n}]+{input}=ramp --arg f32=2 --arg u64={n}",
-                    head(1)
-                ))
-            })
-            .to_vec(),
+        // One chunk of the chain and one step more.
+        "intensity" | "intensity_plain" => one_dimensional("--arg f32=0.5 --arg f32=1 --arg u32=9"),
+        "copy" | "copy_plain" => one_dimensional(""),
+        _ if named("y") && named("x") && named("a") && named("n") => one_dimensional("--arg f32=2"),
         _ => Vec::new(),
     }
 }

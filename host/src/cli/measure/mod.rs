@@ -17,6 +17,7 @@ use crate::bench::session::{self, Event, SessionError, Settings};
 use crate::bench::supervise::{self, Orders, WatchError, Watched};
 use crate::device::Request;
 use crate::ptx::PtxSet;
+use crate::workload;
 
 /// The flag by which a parent starts its child.
 const WORKER: &str = "--worker";
@@ -35,6 +36,8 @@ pub(super) struct How {
     pub(super) distinct: bool,
     /// Seed of the inputs.
     pub(super) seed: u64,
+    /// Operations on each element, where that can be chosen.
+    pub(super) reuse: Option<u32>,
 }
 
 /// The index of the CUDA device; the simulator has no clock.
@@ -90,6 +93,7 @@ pub(super) fn work(plans: &[JobPlan], how: How) -> Result<(), Failure> {
         mut settings,
         distinct,
         seed,
+        reuse,
     } = how;
     settings.leave_out = orders.leave_out;
     settings.alone = orders.alone;
@@ -106,7 +110,7 @@ pub(super) fn work(plans: &[JobPlan], how: How) -> Result<(), Failure> {
                 what: format!("{}: {} elements", plan.name, plan.elements),
                 items: vec![],
             })?;
-            let problem = plan.workload.generate(plan.elements, seed);
+            let problem = workload::generate(plan.workload, plan.elements, seed, reuse)?;
             let job = Job {
                 workload: plan.name,
                 problem: problem.as_ref(),
