@@ -10,6 +10,7 @@ mod boxes;
 mod chain;
 mod elementwise;
 mod gemm;
+mod heat;
 mod pairs;
 mod product;
 mod reduction;
@@ -17,12 +18,15 @@ mod same;
 mod scale;
 mod split;
 mod stencil;
+mod swap;
 mod verbs;
 
 pub use boxes::BlurBox;
 pub use gemm::TILE as MATMUL_TILE;
+pub use heat::ROWS as HEAT_ROWS;
 pub use reduction::PARTIALS as SUM_PARTIALS;
 pub use stencil::ROWS as BLUR_ROWS;
+pub use swap::SIDE as TRANSPOSE_TILE;
 
 nstage::panic_handler!();
 
@@ -732,6 +736,111 @@ nstage::kernels! {
         "blur_s6" => stencil::Ring<6>,
         "blur_s7" => stencil::Ring<7>,
         "blur_s8" => stencil::Ring<8>,
+    }
+
+    /// The transposed matrix, in tiles of 64 × 64 that are staged without a bank conflict: by plain loads and stores, and through rings.
+    ///
+    /// y[c][r] = x[r][c]; `y` and `x` hold `rows` · `columns` elements, row after row, and do not overlap.
+    pub kernel transpose(
+        /// The output, `columns` rows of `rows` elements.
+        y: GlobalMut<f32>,
+        /// The input, `rows` rows of `columns` elements.
+        x: GlobalPtr<f32>,
+        /// Rows of the input.
+        rows: u32,
+        /// Columns of the input.
+        columns: u32,
+    ) {
+        "transpose_s0" => swap::Synchronous,
+        "transpose_s2" => swap::Ring<2>,
+        "transpose_s4" => swap::Ring<4>,
+    }
+
+    /// The transposed matrix, through a ring of tiles with a barrier each.
+    ///
+    /// y[c][r] = x[r][c]; `y` and `x` hold `rows` · `columns` elements, row after row, and do not overlap.
+    pub kernel transpose_mbarrier(
+        /// The output, `columns` rows of `rows` elements.
+        y: GlobalMut<f32>,
+        /// The input, `rows` rows of `columns` elements.
+        x: GlobalPtr<f32>,
+        /// Rows of the input.
+        rows: u32,
+        /// Columns of the input.
+        columns: u32,
+    ) {
+        "transpose_mbarrier_s2" => swap::Arrive<2>,
+        "transpose_mbarrier_s4" => swap::Arrive<4>,
+    }
+
+    /// One step of heat in a plane, by rows that are staged once each: by plain loads and stores, and through rings.
+    ///
+    /// y = center·x + side·((above + below) + (left + right)), the last addition fused with the first product; on the border of the plane y = x.
+    ///
+    /// `y` and `x` hold `width` · `height` elements, row after row, and do not overlap.
+    pub kernel heat_2d(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// The weight of the element itself.
+        center: f32,
+        /// The weight of each neighbour.
+        side: f32,
+    ) {
+        "heat_2d_s0" => heat::Synchronous,
+        "heat_2d_s2" => heat::Ring<2>,
+        "heat_2d_s4" => heat::Ring<4>,
+        "heat_2d_s8" => heat::Ring<8>,
+    }
+
+    /// One step of heat in a plane, through a ring of rows with a barrier each.
+    ///
+    /// y = center·x + side·((above + below) + (left + right)), the last addition fused with the first product; on the border of the plane y = x.
+    ///
+    /// `y` and `x` hold `width` · `height` elements, row after row, and do not overlap.
+    pub kernel heat_2d_mbarrier(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// The weight of the element itself.
+        center: f32,
+        /// The weight of each neighbour.
+        side: f32,
+    ) {
+        "heat_2d_mbarrier_s4" => heat::Arrive<4>,
+    }
+
+    /// One step of heat in a plane, through a ring of rows that one bulk copy each brings.
+    ///
+    /// y = center·x + side·((above + below) + (left + right)), the last addition fused with the first product; on the border of the plane y = x.
+    ///
+    /// `y` and `x` hold `width` · `height` elements, row after row, and do not overlap; where a buffer or the rows are not aligned to 16 bytes, element copies take the place of bulk copies.
+    pub kernel heat_2d_bulk(
+        /// The output.
+        y: GlobalMut<f32>,
+        /// The input.
+        x: GlobalPtr<f32>,
+        /// Columns.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// The weight of the element itself.
+        center: f32,
+        /// The weight of each neighbour.
+        side: f32,
+    ) {
+        "heat_2d_bulk_s4" => heat::InBulk<4>,
+        "heat_2d_bulk_s8" => heat::InBulk<8>,
     }
 
     /// The same blur over boxes of 4 rows and 256 columns, each brought by one copy through a tensor map.

@@ -27,12 +27,14 @@ mod boxes;
 mod pairs;
 pub mod panels;
 mod rows;
+mod squares;
 mod tiles;
 
 pub use boxes::{BoxTile, TensorBoxes};
 pub use pairs::{Pair, Pairs};
 pub use panels::{Matrix, Panel, Panels};
 pub use rows::{Row, Rows};
+pub use squares::{Square, Squares};
 pub use tiles::{Tile, Tiles};
 
 use crate::crew::Crew;

@@ -9,8 +9,9 @@ use nstage::{GlobalMut, GlobalPtr, TensorMap};
 use nstage_kernels::{BLUR_ROWS, BlurBox, blur, blur_tensor};
 use rayon::prelude::*;
 
-use super::compare::{self, Expected, Layout, OVERFLOW, Place};
+use super::compare::{self, Expected, OVERFLOW};
 use super::job::JobError;
+use super::patches::{self, LANES, Patches};
 use super::{Comparison, DeviceKind, Problem, Unsuitable, Workload, floats_of, input};
 use crate::device::{Geometry, Limits, Prepared, Shaped};
 use crate::io::{Array, shape_text};
@@ -32,9 +33,6 @@ const SUBNORMAL: f64 = f64::from_bits((1023 - 149) << 52);
 
 /// Rows of a patch.
 const ROWS: usize = BLUR_ROWS as usize;
-
-/// Elements that a thread owns in a row.
-const LANES: usize = 4;
 
 /// The workload.
 pub(super) struct Blur;
@@ -205,11 +203,7 @@ impl Problem for Blurring {
     }
 
     fn tiles(&self, shape: &Shaped) -> u64 {
-        if self.x.values.is_empty() {
-            return 0;
-        }
-        let strips = self.width.div_ceil(shape.tile() as usize);
-        (strips * self.height.div_ceil(ROWS)) as u64
+        patches::count([self.height, self.width], ROWS, shape)
     }
 
     fn inputs(&self) -> Vec<&[u8]> {
@@ -259,6 +253,8 @@ impl Problem for Blurring {
         let layout = Patches {
             width: self.width.max(1),
             strip: geometry.tile().max(1) as usize,
+            rows: ROWS,
+            reach: 2,
             patches: self.tiles(geometry.shape()),
             blocks: geometry.blocks().into(),
             stages: geometry.shape().variant.stages(),
@@ -294,63 +290,6 @@ impl Problem for Blurring {
 /// Whether the kernel takes its input through a tensor map.
 fn boxed(shape: &Shaped) -> bool {
     shape.kernel.name == blur_tensor::KERNEL.name
-}
-
-/// A plane cut into patches, which are dealt to the blocks in turn; what a stage holds is some rows of a patch.
-struct Patches {
-    width: usize,
-    strip: usize,
-    patches: u64,
-    blocks: u64,
-    stages: u32,
-    rows_a_stage: u32,
-}
-
-impl Patches {
-    fn strips(&self) -> usize {
-        self.width.div_ceil(self.strip)
-    }
-}
-
-impl Layout for Patches {
-    fn tile_elements(&self) -> usize {
-        self.strip
-    }
-
-    fn place(&self, index: usize) -> Place {
-        let (row, column) = (index / self.width, index % self.width);
-        let patch = (row / ROWS * self.strips() + column / self.strip) as u64;
-        let inside = row % ROWS;
-        // A result is complete with the row two below it, the fifth that its patch takes in for the first result.
-        let stage = ((inside as u32 + 4) / self.rows_a_stage).checked_rem(self.stages);
-        Place {
-            tile: patch * ROWS as u64 + inside as u64,
-            block: patch % self.blocks,
-            stage,
-            thread: Some((column % self.strip / LANES) as u32),
-        }
-    }
-
-    fn elements_of(&self, tile: u64) -> usize {
-        let strip = tile as usize / ROWS % self.strips();
-        self.strip.min(self.width - strip * self.strip)
-    }
-
-    fn tiles(&self) -> u64 {
-        self.patches * ROWS as u64
-    }
-
-    fn blocks(&self) -> u64 {
-        self.blocks
-    }
-
-    fn stages(&self) -> u32 {
-        self.stages
-    }
-
-    fn several_stages(&self) -> bool {
-        self.stages > 1
-    }
 }
 
 #[cfg(test)]
@@ -392,33 +331,5 @@ mod tests {
         }
         // At the left edge of 1, 0, 0: taps 1 + 4 + 6 of 16 fall on the first element.
         assert_eq!(blurred(&[16.0, 0.0, 0.0], 1, 3, f64::from)[0], 11.0);
-    }
-
-    #[test]
-    fn places_of_an_image_of_two_strips_and_two_patches_high() {
-        let layout = Patches {
-            width: 300,
-            strip: 256,
-            patches: 4,
-            blocks: 3,
-            stages: 4,
-            rows_a_stage: 1,
-        };
-        for (row, column, tile, block, stage, thread) in [
-            (0, 0, 0, 0, 0, 0),
-            (1, 9, 1, 0, 1, 2),
-            (0, 256, 64, 1, 0, 0),
-            (64, 299, 192, 0, 0, 10),
-        ] {
-            let place = layout.place(row * 300 + column);
-            let expected = Place {
-                tile,
-                block,
-                stage: Some(stage),
-                thread: Some(thread),
-            };
-            assert_eq!(place, expected, "{row}, {column}");
-        }
-        assert_eq!((layout.elements_of(0), layout.elements_of(64)), (256, 44));
     }
 }

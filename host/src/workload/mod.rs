@@ -8,14 +8,17 @@ mod blur;
 pub mod compare;
 mod copy;
 mod elementwise;
+mod heat;
 pub mod input;
 mod intensity;
 pub mod job;
 mod linear;
 mod matmul;
 mod outer;
+mod patches;
 mod scale;
 mod sum;
+mod transpose;
 mod triad;
 
 use std::borrow::Cow;
@@ -35,6 +38,8 @@ pub static ALL: &[&dyn Workload] = &[
     &elementwise::Each(intensity::Intensity::USUAL),
     &sum::Sum,
     &blur::Blur,
+    &heat::Heat,
+    &transpose::Transpose,
     &outer::Outer,
     &matmul::Matmul,
 ];

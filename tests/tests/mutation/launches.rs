@@ -33,6 +33,9 @@ pub(crate) const NOT_YET: &[&str] = &[
     "triad_bulk",
     "intensity_mbarrier",
     "intensity_bulk",
+    "heat_2d_mbarrier",
+    "heat_2d_bulk",
+    "transpose_mbarrier",
 ];
 
 /// An entry that nvcc made of `tests/cuda/scale.cu`.
@@ -147,6 +150,29 @@ pub(crate) fn of(kernel: &Kernel, variant: &Variant) -> Vec<Launch> {
                 let n = width * height;
                 launch(format!(
                     "{} --arg f32[{n}]+{output}=poison --arg f32[{n}]+{input}=ramp --arg u32={width} --arg u32={height}",
+                    head(1)
+                ))
+            })
+            .to_vec(),
+        "heat_2d" => OFFSETS
+            .map(|(input, output)| {
+                // As for the blur, with two rows more than a patch has.
+                let (width, height) = (tile + 32, (4 * stages - 1).max(5));
+                let n = width * height;
+                launch(format!(
+                    "{} --arg f32[{n}]+{output}=poison --arg f32[{n}]+{input}=ramp --arg u32={width} --arg u32={height} --arg f32=0.5 --arg f32=0.125",
+                    head(1)
+                ))
+            })
+            .to_vec(),
+        "transpose" => [0, 1]
+            .map(|ragged| {
+                // A row of tiles that goes around the ring twice; rows of a multiple of 16 bytes, and others.
+                let side = u64::from(nstage_kernels::TRANSPOSE_TILE);
+                let (rows, columns) = (side / 2, side * 2 * stages + 4 + ragged);
+                let n = rows * columns;
+                launch(format!(
+                    "{} --arg f32[{n}]=poison --arg f32[{n}]=ramp --arg u32={rows} --arg u32={columns}",
                     head(1)
                 ))
             })

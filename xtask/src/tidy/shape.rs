@@ -10,6 +10,7 @@ const FLAT_TABLES: &[&str] = &[
     "ptx/src/table/",
     "ptx/src/table.rs",
     "host/src/driver/forward.rs",
+    "kernels/src/lib.rs",
 ];
 
 /// How far above an `unsafe` block its reason may stand, attributes and the statement's own lines between.
