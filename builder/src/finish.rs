@@ -5,6 +5,7 @@
 use crate::Target;
 use crate::checks::{self, Context, Failure};
 use crate::declaration::{self, Bound, Declaration};
+use crate::versions;
 use nstage_ptx::ParseErrors;
 use nstage_ptx::ast::{Function, Item, Module, Version};
 
@@ -33,10 +34,11 @@ pub(crate) fn finish_and_check(
         declarations = declaration::read(&text).0;
     }
     let text = finish(&text, &module, &declarations, &mut failures);
-    let versions = declarations
+    let lowest = target.version().max(versions::needed(&module));
+    let declared = declarations
         .iter()
         .filter_map(|declaration| declaration.ptx);
-    let version = versions.fold(target.version(), Ord::max);
+    let version = declared.fold(lowest, Ord::max);
     let text = with_header(&text, target, version);
     let module = nstage_ptx::parse(&text)?;
     // Read again for the lines, which the inserted directives have moved.

@@ -31,6 +31,7 @@ mod inputs;
 mod session;
 mod shim;
 mod target;
+mod versions;
 
 pub use builder::{Builder, Progress, WORK_DIR_VARIABLE};
 pub use built::{Built, BuiltPtx};

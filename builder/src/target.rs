@@ -117,7 +117,7 @@ impl Target {
         digits.parse().is_ok_and(|own: u32| own >= arch)
     }
 
-    /// The PTX version asked for; the built file's is higher only where an entry declares that it needs more.
+    /// The PTX version asked for; the built file's is higher only where an instruction, or what an entry declares, needs more.
     #[must_use]
     pub fn version(self) -> Version {
         self.version
