@@ -103,8 +103,24 @@ pub enum Landing {
     Early,
 }
 
+/// Memory that a simulation may take, by a meter of the caller's: this crate asks no operating system.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryLimit {
+    /// Bytes in use now: those of the process, or what an allocator counts.
+    pub meter: fn() -> u64,
+    /// What they may come to.
+    pub bytes: u64,
+}
+
+impl MemoryLimit {
+    /// Bytes in use now.
+    pub(crate) fn used(self) -> u64 {
+        (self.meter)()
+    }
+}
+
 /// How to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// When asynchronous copies land.
     pub landing: Landing,
@@ -112,6 +128,8 @@ pub struct Options {
     pub check: bool,
     /// Warp instructions after which the run ends as incomplete.
     pub max_steps: Option<u64>,
+    /// Memory beyond which it does. Blocks are not started where they would not fit, and look at the meter every few thousand instructions.
+    pub max_memory: Option<MemoryLimit>,
 }
 
 impl Default for Options {
@@ -120,6 +138,7 @@ impl Default for Options {
             landing: Landing::Late,
             check: true,
             max_steps: None,
+            max_memory: None,
         }
     }
 }

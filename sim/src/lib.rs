@@ -21,6 +21,8 @@ mod scalar;
 pub use exec::{Watch, run, run_watched, run_with_policy};
 pub use expect::Expectation;
 pub use finding::{Class, Finding, Party, Severity, Verdict};
-pub use launch::{Dim3, Incomplete, Landing, Launch, LaunchError, Options, Outcome, Trap};
+pub use launch::{
+    Dim3, Incomplete, Landing, Launch, LaunchError, MemoryLimit, Options, Outcome, Trap,
+};
 pub use memory::{DevicePointer, Fill, GlobalMemory, MemoryError};
 pub use program::{CompileError, Program};

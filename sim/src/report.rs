@@ -441,6 +441,27 @@ pub(crate) fn out_of_memory() -> String {
     "this machine has not enough memory for one more block; launch smaller blocks or less shared memory".to_owned()
 }
 
+/// Of a simulation that takes more memory than it may.
+pub(crate) fn over_memory(used: u64, limit: u64) -> String {
+    format!(
+        "the simulation takes {used} bytes of memory, over the limit of {limit}; raise the limit, or launch fewer threads"
+    )
+}
+
+/// Of a group of blocks whose registers and memories are over the limit before the first instruction.
+pub(crate) fn group_over_memory(bytes: u64, limit: u64) -> String {
+    format!(
+        "the registers, local and shared memory of the blocks that run together take {bytes} bytes, over the limit of {limit}; raise the limit, or launch smaller blocks"
+    )
+}
+
+/// Of a kernel that initialises mbarriers without end.
+pub(crate) fn too_many_lives(limit: u32) -> String {
+    format!(
+        "one block initialises mbarriers more than {limit} times, which is as many as are told apart; initialise them once, before the loop"
+    )
+}
+
 /// Of a step budget that ran out.
 pub(crate) fn out_of_steps(budget: u64) -> String {
     format!(

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use nstage_sim::{Dim3, Fill, GlobalMemory, Landing, Launch, Options, Program, run};
+use nstage_sim::{Dim3, Fill, GlobalMemory, Landing, Launch, MemoryLimit, Options, Program, run};
 
 /// Kernels of an ordinary run.
 const KERNELS: u64 = 300;
@@ -183,11 +183,25 @@ fn try_one(text: &str, random: &mut Random) -> u64 {
             landing: [Landing::Late, Landing::Early, Landing::Random(1)][random.below(3)],
             check: random.below(4) != 0,
             max_steps: Some(1 << 13),
+            max_memory: Some(MemoryLimit {
+                meter: resident,
+                bytes: 2 << 30,
+            }),
         };
         let outcome = run(&program, &mut memory, &launch, &options);
         steps += outcome.warp_instructions;
     }
     steps
+}
+
+/// Bytes of this process that are in memory, where the system tells.
+fn resident() -> u64 {
+    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
 }
 
 #[test]

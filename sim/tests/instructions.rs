@@ -14,7 +14,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use nstage_sim::{Dim3, Fill, GlobalMemory, Landing, Launch, Options, Program, Verdict, run};
+use nstage_sim::{Dim3, Fill, GlobalMemory, Launch, Options, Program, Verdict, run};
 
 const RESULTS: [&str; 2] = ["d", "e"];
 const OPERANDS: [&str; 4] = ["a", "b", "c", "f"];
@@ -164,9 +164,9 @@ fn check(path: &Path, case: &Case, failures: &mut Vec<String>) {
         ..Launch::new(Dim3::ONE, rows as u32)
     };
     let options = Options {
-        landing: Landing::Late,
         check: false,
         max_steps: Some(100_000),
+        ..Options::default()
     };
     let outcome = run(&program, &mut memory, &launch, &options);
     if outcome.verdict() != Verdict::Clean {

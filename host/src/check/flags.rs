@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use clap::{Args, Parser};
 use nstage_sim::check::Policy;
-use nstage_sim::{Dim3, Landing};
+use nstage_sim::{Dim3, Landing, Options};
 
 use super::header;
+use super::limits::{self, Bytes};
 use super::spec::Spec;
 
 /// An extent: `X`, `X,Y` or `X,Y,Z`.
@@ -140,9 +141,12 @@ pub(crate) struct Flags {
     /// When asynchronous copies land: late (the default), random:SEED, early, or all of them in turn.
     #[arg(long, value_name = "WHEN")]
     pub(crate) landing: Option<Landings>,
-    /// Warp instructions after which the run is given up.
+    /// Warp instructions after which the run is given up; 4294967296 unless said.
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u64>,
+    /// Memory beyond which the run is given up, as 512M or 16G; 8G unless said.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_memory: Option<Bytes>,
     /// How much a class of findings or a disputed rule weighs: NAME=error, NAME=advisory or NAME=off.
     #[arg(long = "policy", value_name = "NAME=LEVEL")]
     pub(crate) policies: Vec<PolicyFlag>,
@@ -169,6 +173,21 @@ impl Flags {
         }
     }
 
+    /// How to run, copies landing as said, inside the limits of the flags.
+    pub(crate) fn options(&self, landing: Landing) -> Options {
+        Options {
+            landing,
+            check: true,
+            max_steps: Some(self.max_steps.unwrap_or(limits::MOST_STEPS)),
+            max_memory: Some(limits::memory(self.memory())),
+        }
+    }
+
+    /// Memory that the run may take.
+    pub(crate) fn memory(&self) -> Bytes {
+        self.max_memory.unwrap_or(limits::MOST_MEMORY)
+    }
+
     /// The weights of findings that the flags ask for.
     pub(crate) fn policy(&self) -> Result<Policy, String> {
         let mut policy = Policy::default();
@@ -193,6 +212,7 @@ impl Flags {
             args: list(self.args, file.args),
             landing: self.landing.or(file.landing),
             max_steps: self.max_steps.or(file.max_steps),
+            max_memory: self.max_memory.or(file.max_memory),
             policies: policies(self.policies, file.policies),
             strict: self.strict || file.strict,
         }

@@ -5,16 +5,18 @@
 pub(crate) mod annotate;
 pub(crate) mod flags;
 mod header;
+mod limits;
 mod number;
 pub(crate) mod place;
 pub(crate) mod report;
 pub(crate) mod spec;
 
 use nstage_sim::check::Policy;
-use nstage_sim::{Dim3, Finding, GlobalMemory, Landing, Launch, Options, Outcome, Program};
+use nstage_sim::{Dim3, Finding, GlobalMemory, Landing, Launch, Outcome, Program};
 
 pub use self::annotate::annotated;
 use self::flags::Flags;
+use self::limits::Bytes;
 use self::place::Placed;
 pub use self::report::{findings, summary};
 
@@ -97,6 +99,17 @@ impl Check {
         })
     }
 
+    /// With limits that the text cannot raise: for whoever checks what strangers send.
+    ///
+    /// A run ends as incomplete after `steps` warp instructions or when the process holds more than `memory` bytes.
+    #[must_use]
+    pub fn within(mut self, steps: u64, memory: u64) -> Self {
+        let asked = self.flags.max_steps.unwrap_or(steps);
+        self.flags.max_steps = Some(asked.min(steps));
+        self.flags.max_memory = Some(Bytes(self.flags.memory().0.min(memory)));
+        self
+    }
+
     /// The entry that is run.
     #[must_use]
     pub fn entry(&self) -> &str {
@@ -119,7 +132,7 @@ impl Check {
     /// In one line: an argument that cannot be placed, or a launch that does not fit the program.
     pub(crate) fn ready(&self) -> Result<Ready, String> {
         let mut memory = GlobalMemory::new();
-        let placed = place::place(&self.flags.args, &mut memory)?;
+        let placed = place::place(&self.flags.args, &mut memory, self.flags.memory())?;
         let launch = Launch {
             params: placed.params.clone(),
             ..self.launch.clone()
@@ -144,11 +157,7 @@ impl Check {
             mut memory,
             placed,
         } = self.ready()?;
-        let options = Options {
-            landing,
-            max_steps: self.flags.max_steps,
-            ..Options::default()
-        };
+        let options = self.flags.options(landing);
         let mut outcome = nstage_sim::run_with_policy(
             &self.program,
             &mut memory,

@@ -6,6 +6,7 @@ use std::path::Path;
 use nstage_sim::{DevicePointer, Fill as Start, Finding, GlobalMemory};
 use rayon::prelude::*;
 
+use super::limits::Bytes;
 use super::number::Type;
 use super::spec::{BufferSpec, Fill, Spec};
 use crate::io::npy::{self, Number};
@@ -80,10 +81,21 @@ impl Placed {
     }
 }
 
-/// Allocates and fills what the arguments need. The error starts with the argument's number.
-pub(crate) fn place(specs: &[Spec], memory: &mut GlobalMemory) -> Result<Placed, String> {
+/// Allocates and fills what the arguments need, together no more than `most`. The error starts with the argument's number.
+pub(crate) fn place(
+    specs: &[Spec],
+    memory: &mut GlobalMemory,
+    most: Bytes,
+) -> Result<Placed, String> {
     let mut placed = Placed::default();
+    let mut total = 0u64;
     for (index, spec) in specs.iter().enumerate() {
+        total = total.saturating_add(spec.buffer_bytes());
+        if total > most.0 {
+            return Err(format!(
+                "argument {index}: the buffers up to here take {total} bytes, over the limit of {most}; pass less, or raise --max-memory"
+            ));
+        }
         let (param, buffer) = one(spec, memory, &placed.buffers)
             .map_err(|error| format!("argument {index}: {error}"))?;
         placed.params.push(param);
@@ -200,7 +212,7 @@ mod tests {
 
     fn placed(specs: &[&str], memory: &mut GlobalMemory) -> Result<Placed, String> {
         let specs: Vec<Spec> = specs.iter().map(|spec| spec.parse().unwrap()).collect();
-        place(&specs, memory)
+        place(&specs, memory, Bytes(1 << 32))
     }
 
     #[test]

@@ -66,6 +66,19 @@ pub(crate) enum Fill {
 /// Bytes that a buffer may have: the simulator's address space is larger than any machine's memory.
 const MOST_BYTES: u64 = 1 << 40;
 
+impl Spec {
+    /// Bytes of memory that it asks for, those before its first element too.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        match self {
+            Self::Scalar(..) | Self::Again(_) | Self::Bytes(_) => 0,
+            Self::Buffer(buffer) | Self::Slice(buffer) | Self::Tensor(_, buffer) => {
+                // No overflow: what is read as a spec is below a terabyte.
+                buffer.count * buffer.ty.bytes() as u64 + buffer.offset
+            }
+        }
+    }
+}
+
 impl FromStr for Spec {
     type Err = String;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use nstage_sim::Options;
+use nstage_sim::{Landing, Options};
 use serde::Serialize;
 
 use super::check::{claim_dumps, no_buffer, read_text};
@@ -272,8 +272,7 @@ fn held(job: &Job, argument: usize) -> Vec<u8> {
 fn simulate(job: &mut Job) -> Result<Vec<Vec<u8>>, Failure> {
     let options = Options {
         check: false,
-        max_steps: job.check.flags().max_steps,
-        ..Options::default()
+        ..job.check.flags().options(Landing::Late)
     };
     let Ready { launch, memory, .. } = &mut job.ready;
     let outcome = nstage_sim::run(job.check.program(), memory, launch, &options);

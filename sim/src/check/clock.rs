@@ -9,6 +9,7 @@
 //! sparse entries above it, a warp's lanes with the same tick in one entry. Right after such a barrier there are none.
 //! mbarrier objects are actors of their own: a phase that completes is an event of the object, which the floor says nothing about.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::global::Foreign;
@@ -117,9 +118,43 @@ impl Clock {
         for entry in &other.entries {
             self.raise(entry.warp, entry.lanes, entry.tick);
         }
-        for &(object, tick) in &other.objects {
-            self.raise_object(object, tick);
+        self.join_objects(&other.objects);
+    }
+
+    /// Learns several objects, ordered as ours.
+    fn join_objects(&mut self, other: &[(ObjectId, Tick)]) {
+        // One look from the front tells most often that there is nothing new.
+        let mut mine = self.objects.iter_mut().peekable();
+        let known = other.iter().all(|&(object, tick)| {
+            while mine.next_if(|(id, _)| *id < object).is_some() {}
+            match mine.peek_mut() {
+                Some((id, known)) if *id == object => {
+                    *known = tick.max(*known);
+                    true
+                }
+                _ => false,
+            }
+        });
+        if known {
+            return;
         }
+        let mut all = Vec::with_capacity(self.objects.len() + other.len());
+        let (mut mine, mut theirs) = (self.objects.as_slice(), other);
+        while let (Some(&a), Some(&b)) = (mine.first(), theirs.first()) {
+            all.push((
+                a.0.min(b.0),
+                match a.0.cmp(&b.0) {
+                    Ordering::Less => a.1,
+                    Ordering::Equal => a.1.max(b.1),
+                    Ordering::Greater => b.1,
+                },
+            ));
+            mine = &mine[usize::from(a.0 <= b.0)..];
+            theirs = &theirs[usize::from(b.0 <= a.0)..];
+        }
+        all.extend_from_slice(mine);
+        all.extend_from_slice(theirs);
+        self.objects = all;
     }
 
     fn of_warp(&self, warp: u16) -> impl Iterator<Item = &Entry> {

@@ -153,7 +153,7 @@ impl<M: Monitor> Group<'_, M> {
         }
         self.check_elements(warp, pc, &copies)?;
         let first = CopyId(self.next_copy);
-        self.next_copy += mask.count_ones();
+        self.next_copy = self.next_copy.wrapping_add(mask.count_ones());
         self.monitor.issue_elements(
             self.site(pc, mask),
             &ElementCopies {

@@ -20,6 +20,8 @@ use crate::report::{self, Fault, Names};
 
 /// Steps of one warp before another's turn.
 const TURN: u32 = 20_000;
+/// Steps of a group between two looks at how much memory the simulation takes.
+const LOOK: u64 = 1 << 14;
 /// Looks at memory that others may change before another warp's turn.
 pub(crate) const MAX_POLLS: u32 = 64;
 
@@ -108,6 +110,10 @@ pub(crate) struct Group<'m, M> {
     folded: HashMap<(Class, Pc), usize>,
     /// Warp instructions executed.
     pub(crate) steps: u64,
+    /// Their number at the next look at memory.
+    next_look: u64,
+    /// mbarrier objects initialised so far.
+    pub(crate) lives: u32,
     /// Things done that another thread could wait for.
     pub(crate) writes: u64,
     pub(crate) next_copy: u32,
@@ -167,6 +173,8 @@ impl<'m, M: Monitor> Group<'m, M> {
             results: Results::default(),
             folded: HashMap::new(),
             steps: 0,
+            next_look: 0,
+            lives: 0,
             writes: 0,
             next_copy: 0,
             flights: VecDeque::new(),
@@ -237,6 +245,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             }
         }
         self.folded.clear();
+        self.lives = 0;
         self.writes = 0;
         self.next_copy = 0;
         self.flights.clear();
@@ -250,9 +259,10 @@ impl<'m, M: Monitor> Group<'m, M> {
         std::mem::replace(&mut self.monitor, monitor)
     }
 
-    /// Runs for about `steps` warp instructions.
-    pub(crate) fn run(&mut self, steps: u64) -> Progress {
-        let end = self.steps + steps;
+    /// Runs for about `steps` warp instructions, so that each warp has its turn, and for no more than `most`.
+    pub(crate) fn run(&mut self, steps: u64, most: u64) -> Progress {
+        let end = self.steps.saturating_add(steps);
+        let last = self.steps.saturating_add(most);
         let mut idle = 0;
         loop {
             let writes = self.writes;
@@ -266,12 +276,15 @@ impl<'m, M: Monitor> Group<'m, M> {
                     self.rank = rank as u16;
                     self.warp = index as u32;
                     let mut warp = std::mem::take(&mut self.blocks[rank].warps[index]);
-                    let turn = self.turn(&mut warp);
+                    let turn = self.turn(&mut warp, last);
                     ran |= turn != Turn::Held;
                     worked |= turn == Turn::Worked;
                     self.blocks[rank].warps[index] = warp;
-                    if self.stopped {
+                    if self.stopped || self.is_over_memory() {
                         return Progress::Done;
+                    }
+                    if self.steps >= last {
+                        return Progress::Working;
                     }
                 }
             }
@@ -304,6 +317,26 @@ impl<'m, M: Monitor> Group<'m, M> {
         }
     }
 
+    /// Whether the simulation takes more memory than it may, which ends the group. Looks only now and then.
+    fn is_over_memory(&mut self) -> bool {
+        let Some(limit) = self.machine.options.max_memory else {
+            return false;
+        };
+        if self.steps < self.next_look {
+            return false;
+        }
+        self.next_look = self.steps + LOOK;
+        let used = limit.used();
+        if used > limit.bytes {
+            self.results.incomplete = Some(Incomplete {
+                message: report::over_memory(used, limit.bytes),
+                party: None,
+            });
+            self.stopped = true;
+        }
+        self.stopped
+    }
+
     /// Whether it cannot run on.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
@@ -330,8 +363,8 @@ impl<'m, M: Monitor> Group<'m, M> {
         }
     }
 
-    /// Runs one warp until it waits or its turn is over.
-    fn turn(&mut self, warp: &mut Warp) -> Turn {
+    /// Runs one warp until it waits, its turn is over or the group has executed `last` instructions.
+    fn turn(&mut self, warp: &mut Warp, last: u64) -> Turn {
         let random = matches!(self.machine.options.landing, Landing::Random(_));
         let length = if random {
             (self.draw() % 256) as u32 + 1
@@ -341,6 +374,9 @@ impl<'m, M: Monitor> Group<'m, M> {
         if random {
             self.land_at_random(warp);
         }
+        // Not zero, which would look as if the warp waited.
+        let left = last.saturating_sub(self.steps).clamp(1, TURN.into());
+        let length = length.min(left as u32);
         let mut budget = length;
         warp.polls = 0;
         while budget > 0 && warp.polls < MAX_POLLS {

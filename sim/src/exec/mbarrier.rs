@@ -10,11 +10,15 @@ use super::roll::Roll;
 use super::warp::{Wait, Warp};
 use crate::event::{MbarrierOp, Monitor, Pc, Window};
 use crate::lanes::{LANES, lanes_of};
+use crate::launch::Incomplete;
 use crate::program::op::{Mbarrier, MbarrierKind, NONE};
-use crate::report::{ArrivalMisuse, Fault};
+use crate::report::{self, ArrivalMisuse, Fault};
 
 /// The largest count of arrivals, and of transaction bytes to either side of zero.
 pub(crate) const MAX_COUNT: u32 = (1 << 20) - 1;
+
+/// Initialisations of one group of blocks: each begins a life of its own, of which the checker forgets none.
+const MAX_LIVES: u32 = 1 << 16;
 
 /// The state of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,34 +50,39 @@ impl State {
     }
 }
 
-/// The objects of a block, by offset. There are few, and a lookup is a walk.
+/// The objects of a block, ordered by offset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Objects(Vec<(u32, State, Roll)>);
 
 impl Objects {
     /// The object at an offset.
     pub(crate) fn get(&mut self, offset: u32) -> Option<&mut State> {
-        self.0
-            .iter_mut()
-            .find(|(at, ..)| *at == offset)
-            .map(|(_, state, _)| state)
+        let at = self.place(offset).ok()?;
+        Some(&mut self.0[at].1)
     }
 
     /// Who arrived on the object at an offset, and its bytes.
     pub(crate) fn roll(&mut self, offset: u32) -> Option<&mut Roll> {
-        self.0
-            .iter_mut()
-            .find(|(at, ..)| *at == offset)
-            .map(|(.., roll)| roll)
+        let at = self.place(offset).ok()?;
+        Some(&mut self.0[at].2)
+    }
+
+    fn place(&self, offset: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&offset, |(at, ..)| *at)
     }
 
     fn insert(&mut self, offset: u32, state: State) {
-        self.remove(offset);
-        self.0.push((offset, state, Roll::default()));
+        let object = (offset, state, Roll::default());
+        match self.place(offset) {
+            Ok(at) => self.0[at] = object,
+            Err(at) => self.0.insert(at, object),
+        }
     }
 
     fn remove(&mut self, offset: u32) {
-        self.0.retain(|(at, ..)| *at != offset);
+        if let Ok(at) = self.place(offset) {
+            self.0.remove(at);
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -211,6 +220,14 @@ impl<M: Monitor> Group<'_, M> {
                         1 << lane,
                         misuse(ArrivalMisuse::InitCount(operand)),
                     ));
+                }
+                self.lives += 1;
+                if self.lives > MAX_LIVES {
+                    self.results.incomplete = Some(Incomplete {
+                        message: report::too_many_lives(MAX_LIVES),
+                        party: Some(self.party(pc, 1 << lane)),
+                    });
+                    return Err(Stop);
                 }
                 self.monitor
                     .mbarrier(site, lane as u32, place(at), MbarrierOp::Init(operand));

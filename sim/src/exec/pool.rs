@@ -12,7 +12,7 @@ use super::Watch;
 use super::group::{Group, Progress, Results};
 use super::machine::Machine;
 use crate::finding::{Finding, Severity};
-use crate::launch::{Incomplete, Outcome};
+use crate::launch::{Incomplete, MemoryLimit, Outcome};
 use crate::report;
 
 /// Memory that groups may take together before no new one is started while others can run.
@@ -44,6 +44,8 @@ struct Pool<'m, W: Watch> {
     waiting: Mutex<VecDeque<Group<'m, W::Monitor>>>,
     finished: Mutex<Vec<(u64, Results)>>,
     steps: AtomicU64,
+    /// No group may run on.
+    ended: AtomicBool,
     out_of_steps: AtomicBool,
     approximate: Mutex<Vec<bool>>,
 }
@@ -64,6 +66,7 @@ pub(super) fn run<W: Watch>(machine: &Machine<'_>, watch: &W) -> Outcome {
         waiting: Mutex::new(VecDeque::new()),
         finished: Mutex::new(Vec::new()),
         steps: AtomicU64::new(0),
+        ended: AtomicBool::new(false),
         out_of_steps: AtomicBool::new(false),
         approximate: Mutex::new(vec![false; machine.program.places.len()]),
     };
@@ -88,14 +91,14 @@ impl<'m, W: Watch> Pool<'m, W> {
         while let Some(mut group) = self.take(&mut spare) {
             let before = group.steps;
             let progress = if group.idle == 0 {
-                let progress = group.run(self.slice());
+                let progress = group.run(SLICE, self.left());
                 self.note(&mut group, progress);
                 self.busy.fetch_sub(1, SeqCst);
                 progress
             } else {
                 // Those that only poll run one at a time, so that it can be told when nobody does anything else.
                 let _alone = lock(&self.polling);
-                let progress = group.run(SHORT_SLICE);
+                let progress = group.run(SHORT_SLICE, self.left());
                 self.note(&mut group, progress);
                 progress
             };
@@ -103,9 +106,14 @@ impl<'m, W: Watch> Pool<'m, W> {
             let total = self.steps.fetch_add(ran, SeqCst) + ran;
             let budget = self.machine.options.max_steps;
             if progress != Progress::Done && budget.is_some_and(|budget| total >= budget) {
+                self.ended.store(true, SeqCst);
                 self.out_of_steps.store(true, SeqCst);
             }
-            if progress == Progress::Done || group.is_stopped() || self.out_of_steps.load(SeqCst) {
+            if group.results.incomplete.is_some() {
+                // There is no verdict any more, whatever the others do.
+                self.ended.store(true, SeqCst);
+            }
+            if progress == Progress::Done || group.is_stopped() || self.ended.load(SeqCst) {
                 self.retire(group, &mut spare);
             } else {
                 lock(&self.waiting).push_back(group);
@@ -148,12 +156,10 @@ impl<'m, W: Watch> Pool<'m, W> {
         }
     }
 
-    /// Steps of a group's next slice, inside the budget.
-    fn slice(&self) -> u64 {
+    /// What is left of the budget of steps. At least one, so that a slice that another worker left nothing for ends as any other.
+    fn left(&self) -> u64 {
         let budget = self.machine.options.max_steps.unwrap_or(u64::MAX);
-        SLICE
-            .min(budget.saturating_sub(self.steps.load(SeqCst)))
-            .max(1)
+        budget.saturating_sub(self.steps.load(SeqCst)).max(1)
     }
 
     /// A group to run: a new one as long as more may be there at once, else the one that has waited longest.
@@ -167,8 +173,7 @@ impl<'m, W: Watch> Pool<'m, W> {
                 self.busy.fetch_sub(1, SeqCst);
             }
             let started = self.next.load(SeqCst) >= self.machine.groups();
-            let ended =
-                self.out_of_steps.load(SeqCst) || started && self.resident.load(SeqCst) == 0;
+            let ended = self.ended.load(SeqCst) || started && self.resident.load(SeqCst) == 0;
             if group.is_some() || ended {
                 return group;
             }
@@ -178,7 +183,7 @@ impl<'m, W: Watch> Pool<'m, W> {
     }
 
     fn pick(&self, spare: &mut Option<Group<'m, W::Monitor>>) -> Option<Group<'m, W::Monitor>> {
-        if self.out_of_steps.load(SeqCst) {
+        if self.ended.load(SeqCst) {
             return None;
         }
         if self.resident.load(SeqCst) < self.limit.load(SeqCst) {
@@ -197,25 +202,35 @@ impl<'m, W: Watch> Pool<'m, W> {
         number: u64,
         spare: &mut Option<Group<'m, W::Monitor>>,
     ) -> Option<Group<'m, W::Monitor>> {
-        let monitor = self.watch.begin(number as u32);
         if let Some(mut group) = spare.take() {
-            let old = group.restart(number, monitor);
+            let old = group.restart(number, self.watch.begin(number as u32));
             self.watch.end(old);
             return Some(group);
         }
-        let group = Group::new(self.machine, number, monitor);
+        let bytes = self.machine.group_bytes();
+        let over = |limit: &&MemoryLimit| bytes > limit.bytes.saturating_sub(limit.used());
+        if let Some(limit) = self.machine.options.max_memory.as_ref().filter(over) {
+            self.refuse(number, report::group_over_memory(bytes, limit.bytes));
+            return None;
+        }
+        let group = Group::new(self.machine, number, self.watch.begin(number as u32));
         if group.is_none() {
-            let results = Results {
-                incomplete: Some(Incomplete {
-                    message: report::out_of_memory(),
-                    party: None,
-                }),
-                ..Results::default()
-            };
-            lock(&self.finished).push((number, results));
-            self.out_of_steps.store(true, SeqCst);
+            self.refuse(number, report::out_of_memory());
         }
         group
+    }
+
+    /// A group that cannot be started ends the launch.
+    fn refuse(&self, number: u64, message: String) {
+        let results = Results {
+            incomplete: Some(Incomplete {
+                message,
+                party: None,
+            }),
+            ..Results::default()
+        };
+        lock(&self.finished).push((number, results));
+        self.ended.store(true, SeqCst);
     }
 
     fn retire(&self, mut group: Group<'m, W::Monitor>, spare: &mut Option<Group<'m, W::Monitor>>) {

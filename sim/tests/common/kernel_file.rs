@@ -148,6 +148,7 @@ pub(crate) fn execute(program: &Program, case: &Case, landing: Landing, check: b
         landing,
         check,
         max_steps: Some(2_000_000),
+        ..Options::default()
     };
     let outcome = run(program, &mut memory, &launch, &options);
     let buffers = buffers
