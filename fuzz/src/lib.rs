@@ -65,7 +65,7 @@ fn run(text: &str, landings: &[Landing]) {
     let check = check.within(MOST_STEPS, MOST_MEMORY);
     for landing in landings {
         if let Ok(run) = check.run(*landing) {
-            findings("kernel.ptx", &run.outcome);
+            let _ = findings("kernel.ptx", &run.outcome);
             let annotated = annotated(text, &run.outcome);
             nstage_ptx::parse(&annotated).expect("an annotated text reads");
         }

@@ -1,5 +1,7 @@
 //! `nstage check`: runs any PTX on the CPU and reports what breaks the rules of asynchronous copies.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -109,10 +111,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The text of a PTX file.
+/// Bytes of PTX that are read at most: a hundred times what a large library of kernels comes to.
+const MOST_TEXT: u64 = 1 << 28;
+
+/// The text of a PTX file, which may be a pipe.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot be read: {error}; check the path and that it holds text"))
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_TEXT + 1).read_to_string(&mut text));
+    match read {
+        Ok(bytes) if bytes as u64 > MOST_TEXT => Err(format!(
+            "holds more than {MOST_TEXT} bytes, which is no PTX that a driver takes; check the path"
+        )),
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!(
+            "cannot be read: {error}; check the path and that it holds text"
+        )),
+    }
 }
 
 /// Runs the check under each landing that the flags ask for, and answers the worst run.

@@ -132,6 +132,9 @@ fn look_for(&(name, what_for, remedy): &(&'static str, &'static str, &'static st
     }
 }
 
+/// The driver's CUDA release, and its devices or what is wrong.
+type Found = (Option<(i32, i32)>, Result<Vec<Gpu>, (String, State)>);
+
 #[cfg(feature = "cuda")]
 mod cuda {
     use std::ffi::CString;
@@ -142,11 +145,9 @@ mod cuda {
     use cust::error::CudaError;
     use cust::module::Module;
 
-    use super::{Gpu, State, Version};
+    use super::{Found, Gpu, State, Version};
     use crate::driver;
     use crate::ptx::version;
-
-    type Found = (Option<(i32, i32)>, Result<Vec<Gpu>, (String, State)>);
 
     /// The driver's release and its devices.
     pub(super) fn gpus() -> Found {
@@ -199,10 +200,10 @@ mod cuda {
 
 #[cfg(not(feature = "cuda"))]
 mod cuda {
-    use super::{Gpu, State};
+    use super::{Found, State};
 
     /// Nothing is known of a driver.
-    pub(super) fn gpus() -> (Option<(i32, i32)>, Result<Vec<Gpu>, (String, State)>) {
+    pub(super) fn gpus() -> Found {
         let reason = "this nstage was built without the feature cuda".to_owned();
         (None, Err((reason, State::Missing)))
     }

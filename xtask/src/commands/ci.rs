@@ -35,6 +35,17 @@ impl Ci {
                 "warnings",
             ])
         });
+        // Who only checks PTX builds the host without CUDA, and shall see no warning either.
+        steps.step("cargo clippy without cuda", || {
+            run_reported(&mut cargo(&[
+                "clippy",
+                "--package=nstage-host",
+                "--no-default-features",
+                "--",
+                "-D",
+                "warnings",
+            ]))
+        });
         steps.step("cargo doc", || {
             run_reported(
                 cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),

@@ -1,28 +1,31 @@
 //! What `bench` and `sweep` have in common: a child that measures, a parent that watches it.
 
 pub(super) mod sink;
+#[cfg(feature = "cuda")]
+mod work;
 
 use std::collections::BTreeSet;
-use std::io::BufRead;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::Failure;
-use super::out;
-use crate::bench::item::Job;
 use crate::bench::peer::{PeerError, Peers};
-use crate::bench::plan::JobPlan;
-use crate::bench::session::{self, Event, SessionError, Settings};
+use crate::bench::session::{SessionError, Settings};
 use crate::bench::supervise::{self, Orders, WatchError, Watched};
 use crate::device::Request;
 use crate::ptx::PtxSet;
-use crate::workload;
+
+#[cfg(feature = "cuda")]
+pub(super) use self::work::work;
 
 /// The flag by which a parent starts its child.
 const WORKER: &str = "--worker";
 
 /// How it is measured.
+#[cfg_attr(
+    not(feature = "cuda"),
+    expect(dead_code, reason = "only a CUDA device is measured")
+)]
 pub(super) struct How {
     /// The device.
     pub(super) device: Request,
@@ -75,66 +78,8 @@ pub(super) fn measurable(device: Request) -> Result<String, Failure> {
     ))
 }
 
-/// Measures in this process and writes events to standard output.
-#[cfg(feature = "cuda")]
-pub(super) fn work(plans: &[JobPlan], how: How) -> Result<(), Failure> {
-    use crate::bench::work::Rig;
-    use crate::device::Device;
-
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    let orders: Orders = serde_json::from_str(&line).map_err(|error| {
-        Failure::Usage(format!("{WORKER}: no orders on standard input: {error}"))
-    })?;
-    let How {
-        device,
-        ptx,
-        peers,
-        mut settings,
-        distinct,
-        seed,
-        reuse,
-    } = how;
-    settings.leave_out = orders.leave_out;
-    settings.alone = orders.alone;
-    let mut cuda = crate::device::cuda::Cuda::open(cuda_index(device)?, Arc::new(ptx))?;
-    out::json(&Event::Device {
-        title: format!("{}: {}", cuda.describe(), cuda.describe().facts),
-        hardware: cuda.hardware().clone(),
-    })?;
-    let mut first = 0;
-    for plan in plans {
-        let left = (0..plan.items.len()).any(|i| !settings.leave_out.contains(&(first + i)));
-        if let (true, Some(model)) = (left, plan.model()) {
-            out::json(&Event::Doing {
-                what: format!("{}: {} elements", plan.name, plan.elements),
-                items: vec![],
-            })?;
-            let problem = workload::generate(plan.workload, plan.elements, seed, reuse)?;
-            let job = Job {
-                workload: plan.name,
-                problem: problem.as_ref(),
-                peers: peers.as_ref(),
-                model,
-                distinct,
-            };
-            session::measure(
-                &mut cuda,
-                &job,
-                &plan.items,
-                first,
-                plan.reference,
-                &settings,
-                &mut |event| out::json(&event),
-            )?;
-        }
-        first += plan.items.len();
-    }
-    Ok(())
-}
-
 #[cfg(not(feature = "cuda"))]
-pub(super) fn work(_: &[JobPlan], how: How) -> Result<(), Failure> {
+pub(super) fn work(_: &[crate::bench::plan::JobPlan], how: How) -> Result<(), Failure> {
     measurable(how.device).map(drop)
 }
 
