@@ -17,6 +17,8 @@ pub type Pc = u32;
 pub struct Site {
     /// The instruction.
     pub pc: Pc,
+    /// How many times the warp has come to it, this time counted.
+    pub execution: u32,
     /// Warp of the block, from zero.
     pub warp: u32,
     /// Lanes that execute it (its guard already applied).

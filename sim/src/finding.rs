@@ -257,6 +257,8 @@ pub struct Party {
     pub thread: [u32; 3],
     /// Block index in the grid.
     pub block: [u32; 3],
+    /// How many times its warp had come to the instruction, this time counted; zero where that is not known.
+    pub execution: u32,
 }
 
 /// The result of a run in one word. Hazard and trap win over incomplete.

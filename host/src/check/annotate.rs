@@ -79,6 +79,7 @@ mod tests {
             source: None,
             thread: [line, 0, 0],
             block: [0; 3],
+            execution: 1,
         }
     }
 

@@ -42,6 +42,7 @@ struct PartyLine<'a> {
     source: Option<String>,
     thread: [u32; 3],
     block: [u32; 3],
+    execution: u32,
 }
 
 impl<'a> Report<'a> {
@@ -87,6 +88,7 @@ impl<'a> PartyLine<'a> {
             source: source_text(party),
             thread: party.thread,
             block: party.block,
+            execution: party.execution,
         }
     }
 }
@@ -227,11 +229,16 @@ fn place_text(file: &str, party: &Party, number: Option<u32>) -> String {
     format!("  --> {at}: {number}{}", deed_text(party))
 }
 
-/// What a party did, which thread it is, and where its source is if that is known.
+/// What a party did, which thread it is, how many times its warp had come there, and where its source is if that is known.
 pub(super) fn deed_text(party: &Party) -> String {
     let source = source_text(party).map_or_else(String::new, |source| format!(", {source}"));
+    // In a loop this tells which iteration it was; of what happened once there is nothing to tell.
+    let execution = match party.execution {
+        0 | 1 => String::new(),
+        execution => format!(", execution {execution}"),
+    };
     format!(
-        "{}, thread {} of block {}{source}",
+        "{}, thread {} of block {}{execution}{source}",
         party.what,
         index_text(party.thread),
         index_text(party.block)
@@ -254,6 +261,7 @@ mod tests {
             source: (line == 3).then(|| ("lib.rs".to_owned(), 40)),
             thread: [thread, 0, 0],
             block: [1, 0, 0],
+            execution: if line == 3 { 5 } else { 1 },
         }
     }
 
@@ -281,7 +289,7 @@ mod tests {
         let expected = "\
 error[H1 read-before-wait, conservative]: bytes 0..4 of tile read while (1) is under way
   --> a.ptx:2: (1) cp.async copy, thread (5,0,0) of block (1,0,0)
-  --> a.ptx:3: (2) ld.shared, thread (5,0,0) of block (1,0,0), lib.rs:40
+  --> a.ptx:3: (2) ld.shared, thread (5,0,0) of block (1,0,0), execution 5, lib.rs:40
   = note: the group is open
   = note: conservative: the rule may be stricter than the hardware
   = note: seen 3 times

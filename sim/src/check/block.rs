@@ -146,6 +146,7 @@ impl BlockMonitor {
             let address = access.addresses[lane as usize];
             let suspect = Suspect {
                 pc: site.pc,
+                execution: site.execution,
                 thread: ThreadId {
                     warp: site.warp as u16,
                     lane: lane as u8,
@@ -206,6 +207,7 @@ impl Monitor for BlockMonitor {
             place,
             deed,
             pc: site.pc,
+            execution: site.execution,
             warp: site.warp as u16,
             mask: site.mask,
             addresses: access.addresses,
@@ -244,9 +246,15 @@ impl Monitor for BlockMonitor {
         };
         let running = sequence.committed(copy.lane);
         let warp = site.warp as u16;
-        let batch = self
-            .batches
-            .issue(site.pc, warp, mask, copy.kind, now, running, work);
+        let batch = self.batches.issue(
+            (site.pc, site.execution),
+            warp,
+            mask,
+            copy.kind,
+            now,
+            running,
+            work,
+        );
         let grouped = copy.mbarrier.is_none();
         if grouped {
             sequence.push(batch, mask);
@@ -256,6 +264,7 @@ impl Monitor for BlockMonitor {
             place,
             deed,
             pc: site.pc,
+            execution: site.execution,
             warp,
             mask,
             addresses: &[0; 32],
@@ -283,6 +292,7 @@ impl Monitor for BlockMonitor {
         if let Some((Window::Shared { rank }, offset)) = copy.mbarrier {
             let suspect = Suspect {
                 pc: site.pc,
+                execution: site.execution,
                 thread: ThreadId {
                     warp,
                     lane: copy.lane as u8,
@@ -304,14 +314,21 @@ impl Monitor for BlockMonitor {
         by_number(&running, site.mask, |group, lanes| {
             let work = self.sequences[warp].work;
             let kind = CopyKind::Element;
-            let batch = self
-                .batches
-                .issue(site.pc, warp as u16, lanes, kind, now, group, work);
+            let batch = self.batches.issue(
+                (site.pc, site.execution),
+                warp as u16,
+                lanes,
+                kind,
+                now,
+                group,
+                work,
+            );
             self.sequences[warp].element.push(batch, lanes);
             let part = |place, deed, mask, addresses, size: u32| Visit {
                 place,
                 deed,
                 pc: site.pc,
+                execution: site.execution,
                 warp: warp as u16,
                 mask,
                 addresses,
@@ -349,6 +366,7 @@ impl Monitor for BlockMonitor {
         if groups == Groups::Element && site.mask != live && site.mask != 0 {
             let suspect = Suspect {
                 pc: site.pc,
+                execution: site.execution,
                 thread: ThreadId {
                     warp: site.warp as u16,
                     lane: site.mask.trailing_zeros() as u8,
@@ -390,6 +408,7 @@ impl Monitor for BlockMonitor {
             .is_some_and(|newest| newest.work == work);
         let suspect = Suspect {
             pc: site.pc,
+            execution: site.execution,
             thread: ThreadId {
                 warp: site.warp as u16,
                 lane: site.mask.trailing_zeros() as u8,

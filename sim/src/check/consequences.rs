@@ -182,6 +182,7 @@ mod tests {
                     source: None,
                     thread: [0; 3],
                     block: [0; 3],
+                    execution: 0,
                 })
                 .collect(),
             notes: Vec::new(),

@@ -127,6 +127,8 @@ pub(crate) struct Attachment {
 pub(crate) struct Batch {
     /// The instruction.
     pub(crate) pc: Pc,
+    /// How many times the warp had come to it.
+    pub(crate) execution: u32,
     /// The issuing warp.
     pub(crate) warp: u16,
     /// The issuing lanes.
@@ -197,7 +199,7 @@ impl Batches {
     )]
     pub(crate) fn issue(
         &mut self,
-        pc: Pc,
+        (pc, execution): (Pc, u32),
         warp: u16,
         lanes: u32,
         kind: CopyKind,
@@ -211,6 +213,7 @@ impl Batches {
         }
         self.list.push_back(Batch {
             pc,
+            execution,
             warp,
             lanes,
             kind,
@@ -530,7 +533,7 @@ mod tests {
                     let (mut batches, mut sequence) = (Batches::default(), Sequence::default());
                     let mut ids = Vec::new();
                     for group in 0..committed + u32::from(uncommitted) {
-                        let id = batches.issue(group, 0, ALL, CopyKind::Element, 1, group, 16);
+                        let id = batches.issue((group, 0), 0, ALL, CopyKind::Element, 1, group, 16);
                         sequence.push(id, ALL);
                         ids.push(id);
                         if group < committed {
@@ -557,7 +560,7 @@ mod tests {
     #[test]
     fn lanes_wait_for_their_own_groups_only() {
         let (mut batches, mut sequence) = (Batches::default(), Sequence::default());
-        let id = batches.issue(0, 0, ALL, CopyKind::Element, 1, 0, 4);
+        let id = batches.issue((0, 0), 0, ALL, CopyKind::Element, 1, 0, 4);
         sequence.push(id, ALL);
         sequence.commit(0xff);
         sequence.wait(&mut batches, 1, ALL, Groups::Element, 0, (2, 0));
@@ -569,7 +572,7 @@ mod tests {
     #[test]
     fn a_read_wait_says_nothing_about_the_destination() {
         let (mut batches, mut sequence) = (Batches::default(), Sequence::default());
-        let id = batches.issue(0, 0, 1, CopyKind::BulkStore, 1, 0, 64);
+        let id = batches.issue((0, 0), 0, 1, CopyKind::BulkStore, 1, 0, 64);
         sequence.push(id, 1);
         sequence.commit(1);
         sequence.wait(&mut batches, 1, 1, Groups::Bulk { read: true }, 0, (2, 0));
@@ -585,7 +588,7 @@ mod tests {
     fn only_what_everybody_knows_is_forgotten() {
         let (mut batches, mut sequence) = (Batches::default(), Sequence::default());
         for group in 0..2 {
-            let id = batches.issue(0, 0, ALL, CopyKind::Element, 1, group, 4);
+            let id = batches.issue((0, 0), 0, ALL, CopyKind::Element, 1, group, 4);
             sequence.push(id, ALL);
             sequence.commit(ALL);
         }

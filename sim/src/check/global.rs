@@ -337,6 +337,7 @@ impl Race {
     fn hazard(self) -> Hazard {
         let suspect = |note: &Note| Suspect {
             pc: note.meta.pc,
+            execution: 0,
             thread: note.meta.thread,
             deed: note.meta.kind.deed(),
             group: None,

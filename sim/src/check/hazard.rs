@@ -86,6 +86,8 @@ impl Deed {
 pub(crate) struct Suspect {
     /// The instruction.
     pub(crate) pc: Pc,
+    /// How many times its warp had come to it; zero where that is not known.
+    pub(crate) execution: u32,
     /// The thread.
     pub(crate) thread: ThreadId,
     /// What it did.
@@ -288,12 +290,14 @@ pub(crate) fn outstanding(batch: &Batch, lanes: u32, exit: Pc) -> Option<Hazard>
     };
     let copy = Suspect {
         pc: batch.pc,
+        execution: batch.execution,
         thread,
         deed: Deed::CopyInto(batch.kind),
         group: group_of(batch),
     };
     let end = Suspect {
         pc: exit,
+        execution: 0,
         thread,
         deed: Deed::Exit,
         group: None,
@@ -334,6 +338,7 @@ impl Accused<'_> {
     fn suspect(&self, lane: u32) -> Suspect {
         Suspect {
             pc: self.record.pc,
+            execution: self.record.execution,
             thread: ThreadId {
                 warp: self.record.warp,
                 lane: lane as u8,
@@ -373,6 +378,7 @@ pub(crate) fn judge(clash: &Clash, new: Accused<'_>, scene: Scene<'_>) -> Hazard
     let batch = batch.map(|(_, batch)| batch);
     let first = Suspect {
         pc: earlier.pc,
+        execution: earlier.execution,
         thread: ThreadId {
             warp: earlier.warp,
             lane: clash.earlier_lane as u8,
@@ -666,6 +672,7 @@ pub(crate) fn judge_proxies(
         bytes: from..from + u64::from((overlap >> byte).trailing_ones()),
         first: Some(Suspect {
             pc: earlier.pc,
+            execution: earlier.execution,
             thread: ThreadId {
                 warp: earlier.warp,
                 lane: culprit as u8,

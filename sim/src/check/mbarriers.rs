@@ -18,6 +18,7 @@ impl BlockMonitor {
     pub(super) fn mbarrier_op(&mut self, site: Site, lane: u32, at: (u16, u64), op: MbarrierOp) {
         let suspect = Suspect {
             pc: site.pc,
+            execution: site.execution,
             thread: ThreadId {
                 warp: site.warp as u16,
                 lane: lane as u8,
@@ -161,6 +162,7 @@ impl BlockMonitor {
             place: Place::Shared(at.0),
             deed: Deed::Write,
             pc: site.pc,
+            execution: site.execution,
             warp: site.warp as u16,
             mask: 1 << lane,
             addresses: &[at.1; 32],

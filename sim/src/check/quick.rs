@@ -96,6 +96,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) deed: Deed,
     /// The instruction.
     pub(crate) pc: Pc,
+    /// How many times the warp has come to it.
+    pub(crate) execution: u32,
     /// The warp.
     pub(crate) warp: u16,
     /// Its lanes.
@@ -172,6 +174,7 @@ impl Visit<'_> {
             print,
             tick: self.tick,
             pc: self.pc,
+            execution: self.execution,
             warp: self.warp,
             actor: self.actor,
             strength: self.strength,
@@ -218,6 +221,7 @@ struct Entry {
     place: Place,
     deed: Deed,
     pc: Pc,
+    execution: u32,
     warp: u16,
     mask: u32,
     size: u32,
@@ -248,6 +252,7 @@ impl Log {
             place: visit.place,
             deed: visit.deed,
             pc: visit.pc,
+            execution: visit.execution,
             warp: visit.warp,
             mask: visit.mask,
             size: visit.size,
@@ -297,6 +302,7 @@ impl Log {
                 place: entry.place,
                 deed: entry.deed,
                 pc: entry.pc,
+                execution: entry.execution,
                 warp: entry.warp,
                 mask: entry.mask,
                 addresses,

@@ -241,6 +241,8 @@ pub(crate) struct Record {
     pub(crate) tick: Tick,
     /// The instruction.
     pub(crate) pc: Pc,
+    /// How many times the warp had come to it.
+    pub(crate) execution: u32,
     /// The warp.
     pub(crate) warp: u16,
     /// The threads or their copies.

@@ -84,6 +84,7 @@ pub(crate) fn advice(advice: &Advice<'_>, policy: &Policy) -> Option<Finding> {
         source: None,
         thread: [0; 3],
         block: [0; 3],
+        execution: 0,
     };
     let shared = advice.class != Class::DuplicatedBarrier;
     Some(Finding {
@@ -164,6 +165,7 @@ fn party(checker: &Checker, group: u32, suspect: &Suspect, class: Class) -> Part
         source: listed.and_then(|listed| listed.source.clone()),
         thread: shape.block.index(u64::from(thread)),
         block: shape.block_index(group, rank),
+        execution: suspect.execution,
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) struct Earlier {
     pub(crate) tick: Tick,
     /// The instruction.
     pub(crate) pc: u32,
+    /// How many times the warp had come to it.
+    pub(crate) execution: u32,
     /// The warp.
     pub(crate) warp: u16,
     /// The threads or their copies.
@@ -76,6 +78,7 @@ impl Earlier {
             wrote,
             tick: record.tick,
             pc: record.pc,
+            execution: record.execution,
             warp: record.warp,
             actor: record.actor,
             atomic: record.atomic,
@@ -174,7 +177,7 @@ impl Line {
             if same.print != new.print {
                 same.print.merge(&new.print);
             }
-            same.pc = new.pc;
+            (same.pc, same.execution) = (new.pc, new.execution);
             return;
         }
         self.reads.retain(|record| {

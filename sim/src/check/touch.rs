@@ -241,6 +241,7 @@ impl BlockMonitor {
         };
         let suspect = |lane: u32| Suspect {
             pc: record.pc,
+            execution: record.execution,
             thread: ThreadId {
                 warp: record.warp,
                 lane: lane as u8,
@@ -335,6 +336,7 @@ fn on_bytes(class: Class, accused: Accused<'_>, bytes: u128) -> Hazard {
         first: None,
         second: Suspect {
             pc: accused.record.pc,
+            execution: accused.record.execution,
             thread: ThreadId {
                 warp: accused.record.warp,
                 lane: lane as u8,

@@ -2,7 +2,7 @@
 
 use super::group::{Group, Stop};
 use super::warp::Warp;
-use crate::event::{self, Access, AccessKind, Monitor, Ordering, Pc, Site, Window};
+use crate::event::{self, Access, AccessKind, Monitor, Ordering, Pc, Window};
 use crate::lanes::{LANES, Registers, lanes_of, twice};
 use crate::memory::lanes::{self, Extent, Lanes, extent};
 use crate::memory::segment::{Segment, low_bits};
@@ -185,11 +185,7 @@ impl<M: Monitor> Group<'_, M> {
             ));
         }
         if let Some(window) = touch.region.window() {
-            let site = Site {
-                pc: touch.pc,
-                warp: self.site(touch.pc, 0).warp,
-                mask: touch.mask,
-            };
+            let site = self.site(touch.pc, touch.mask);
             self.monitor.access(
                 site,
                 &Access {

@@ -16,6 +16,7 @@ use crate::event::{Monitor, Pc, Site};
 use crate::finding::{Class, Finding, Party};
 use crate::launch::{Incomplete, Landing, Trap};
 use crate::memory::segment::Segment;
+use crate::program::op::Op;
 use crate::report::{self, Fault, Names};
 
 /// Steps of one warp before another's turn.
@@ -106,6 +107,8 @@ pub(crate) struct Group<'m, M> {
     pub(crate) caches: Vec<u32>,
     /// Instructions that were executed and are approximate, by place.
     pub(crate) approximate: Vec<bool>,
+    /// How often each warp came to each instruction, where a monitor judges.
+    pub(crate) executions: Vec<u32>,
     pub(crate) results: Results,
     folded: HashMap<(Class, Pc), usize>,
     /// Warp instructions executed.
@@ -169,6 +172,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             // One more for the atomics.
             caches: vec![0; machine.program.tables.memory.len() + 1],
             approximate: vec![false; machine.program.places.len()],
+            executions: vec![0; if M::JUDGES { machine.executions() } else { 0 }],
             wide: crate::lanes::wide(),
             results: Results::default(),
             folded: HashMap::new(),
@@ -245,6 +249,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             }
         }
         self.folded.clear();
+        self.executions.fill(0);
         self.lives = 0;
         self.writes = 0;
         self.next_copy = 0;
@@ -473,9 +478,25 @@ impl<'m, M: Monitor> Group<'m, M> {
     pub(crate) fn site(&self, pc: Pc, mask: u32) -> Site {
         Site {
             pc,
+            execution: self.execution_at((self.rank, self.warp), pc),
             warp: u32::from(self.rank) * self.machine.warps() + self.warp,
             mask,
         }
+    }
+
+    /// How many times this warp of the block with this rank has come to an instruction; zero where nobody counts, and for a poll, whose number tells nothing.
+    fn execution_at(&self, (rank, warp): (u16, u32), pc: Pc) -> u32 {
+        let program = self.machine.program;
+        if let Op::Mbarrier(at) = program.code[pc as usize].op
+            && program.tables.mbarriers[at as usize].kind.polls()
+        {
+            return 0;
+        }
+        let first = self.machine.first_execution(u32::from(rank), warp);
+        self.executions
+            .get(first + pc as usize)
+            .copied()
+            .unwrap_or(0)
     }
 
     /// The segment of a region with all of these bytes.
@@ -559,6 +580,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             source: program.source(place),
             thread: self.machine.block.index(thread),
             block: self.blocks[usize::from(rank)].index,
+            execution: self.execution_at((rank, warp), pc),
         }
     }
 

@@ -152,7 +152,22 @@ impl<'m> Machine<'m> {
             u64::from(counts.r32) * 128 + u64::from(counts.r64) * 256 + u64::from(counts.pred) * 4;
         let warp = registers + u64::from(self.program.local_bytes) * 32;
         let shared = u64::from(self.program.shared.dynamic + self.dynamic_shared);
-        u64::from(self.group_blocks()) * (u64::from(self.warps()) * warp + shared)
+        let executions = if self.options.check {
+            self.executions() as u64 * 4
+        } else {
+            0
+        };
+        u64::from(self.group_blocks()) * (u64::from(self.warps()) * warp + shared) + executions
+    }
+
+    /// Counters of how often each warp of a group came to each instruction.
+    pub(crate) fn executions(&self) -> usize {
+        self.first_execution(self.group_blocks(), 0)
+    }
+
+    /// Where those of a warp begin.
+    pub(crate) fn first_execution(&self, rank: u32, warp: u32) -> usize {
+        (rank * self.warps() + warp) as usize * self.program.code.len()
     }
 
     /// Groups of the launch.

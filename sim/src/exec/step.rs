@@ -26,6 +26,9 @@ impl<M: Monitor> Group<'_, M> {
         let active = fragment.mask;
         let meeting = warp.meeting(fragment.record, fragment.depth);
         let mut pc = fragment.pc;
+        let executions = self
+            .machine
+            .first_execution(u32::from(self.rank), self.warp);
         let mut left = *budget;
         macro_rules! leave {
             () => {{
@@ -58,6 +61,9 @@ impl<M: Monitor> Group<'_, M> {
                 pause!();
             }
             left -= 1;
+            if M::JUDGES {
+                self.executions[executions + pc as usize] += 1;
+            }
             let inst = &code[pc as usize];
             let mask = active & (warp.registers.pred[inst.guard.pred as usize] ^ inst.guard.flip);
             match inst.op {

@@ -442,6 +442,13 @@ pub(crate) enum MbarrierKind {
     PendingCount,
 }
 
+impl MbarrierKind {
+    /// Whether it is asked again and again until the answer is yes.
+    pub(crate) fn polls(self) -> bool {
+        matches!(self, Self::TestWait | Self::TryWait)
+    }
+}
+
 /// `mbarrier`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mbarrier {

@@ -112,6 +112,7 @@ fn findings(steps: &[Step], quick: bool, bulk_copies: bool) -> Vec<Finding> {
     let mut monitor = checker.group(0);
     for (pc, step) in steps.iter().enumerate() {
         let site = |warp: u32, mask: u32| Site {
+            execution: 0,
             pc: pc as u32,
             warp,
             mask,

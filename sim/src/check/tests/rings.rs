@@ -74,6 +74,7 @@ impl<M: Monitor> Ring<'_, M> {
     fn each_warp(&mut self, op: Op, mut act: impl FnMut(&mut M, Site)) {
         for warp in 0..THREADS / 32 {
             let site = Site {
+                execution: 0,
                 pc: op as u32,
                 warp,
                 mask: !0,

@@ -215,6 +215,7 @@ pub(super) fn run(script: &Script) -> Vec<Finding> {
         let monitor = &mut monitors[line.group];
         for &(warp, mask) in &line.warps {
             let site = Site {
+                execution: 0,
                 pc: line.pc,
                 warp,
                 mask,
