@@ -102,6 +102,8 @@ pub enum CopyKind {
     BulkLoad,
     /// `cp.async.bulk` or `cp.reduce.async.bulk` out of shared memory: async proxy, completes through bulk groups.
     BulkStore,
+    /// `wgmma.mma_async`: reads shared memory through the async proxy and writes registers, completes through product groups.
+    Product,
 }
 
 /// One asynchronous operation of one lane.
@@ -155,7 +157,24 @@ pub struct ElementCopies<'a> {
     pub destinations: &'a [u64; 32],
 }
 
-/// Which of the two group sequences of a thread an instruction speaks of.
+/// A warp's part of a `wgmma.mma_async`.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a> {
+    /// Its number among the products of the warp, from zero; the four warps of a warpgroup make the same ones.
+    pub ordinal: u32,
+    /// The executing block's rank in its cluster, whose shared memory is read.
+    pub rank: u16,
+    /// The bytes that are read for the warp, in order of address.
+    pub reads: &'a [Run],
+    /// Registers that are added into.
+    pub accumulators: &'a [u32],
+    /// Registers that hold the warp's rows of the left factor, where it is not in memory.
+    pub fragments: &'a [u32],
+    /// Tells shapes of accumulators apart.
+    pub shape: u32,
+}
+
+/// Which of the group sequences of a thread an instruction speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
     /// `cp.async.commit_group` and `wait_group`.
@@ -165,6 +184,8 @@ pub enum Groups {
         /// `.read`: only the sources are waited for.
         read: bool,
     },
+    /// `wgmma.commit_group` and `wait_group`.
+    Product,
 }
 
 /// How a thread takes part in a block barrier.
@@ -258,6 +279,15 @@ pub trait Monitor {
     /// The element copies of one instruction were issued; the same as an [`issue`](Self::issue) for each lane.
     #[inline(always)]
     fn issue_elements(&mut self, site: Site, copies: &ElementCopies<'_>) {}
+    /// A warp issued its part of an asynchronous product.
+    #[inline(always)]
+    fn product(&mut self, site: Site, product: &Product<'_>) {}
+    /// Registers that some product uses are read and written, by an instruction that is no product.
+    #[inline(always)]
+    fn registers(&mut self, site: Site, reads: &[u32], writes: &[u32]) {}
+    /// `wgmma.fence`: the warp's registers are in order with later products.
+    #[inline(always)]
+    fn product_fence(&mut self, site: Site) {}
     /// Each lane closes its running group, empty or not.
     #[inline(always)]
     fn commit(&mut self, site: Site, groups: Groups) {}

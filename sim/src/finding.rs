@@ -67,6 +67,8 @@ pub enum Class {
     UninitializedRead,
     /// Unordered accesses of threads of different blocks to global memory.
     GlobalRace,
+    /// Registers used by an asynchronous product without `wgmma.fence` after their last access.
+    MissingProductFence,
     /// A thread ended with copies uncommitted or in flight.
     OutstandingAtExit,
     /// A wait that cannot wait for anything.
@@ -85,7 +87,7 @@ pub enum Class {
 
 impl Class {
     /// Every class, in the order of its number, advisories last.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::ReadBeforeWait,
         Self::UnpublishedCopy,
         Self::WaitCount,
@@ -115,6 +117,7 @@ impl Class {
         Self::Misaligned,
         Self::UninitializedRead,
         Self::GlobalRace,
+        Self::MissingProductFence,
         Self::OutstandingAtExit,
         Self::VacuousWait,
         Self::NoOverlap,
@@ -182,6 +185,7 @@ impl Class {
             Self::Misaligned => ("H27", "misaligned", Error),
             Self::UninitializedRead => ("H28", "uninitialized-read", Error),
             Self::GlobalRace => ("global-race", "global-race", Error),
+            Self::MissingProductFence => ("missing-product-fence", "missing-product-fence", Error),
             Self::OutstandingAtExit => ("outstanding-at-exit", "outstanding-at-exit", Advisory),
             Self::VacuousWait => ("vacuous-wait", "vacuous-wait", Advisory),
             Self::NoOverlap => ("no-overlap", "no-overlap", Advisory),

@@ -87,6 +87,10 @@ pub(crate) enum Fault {
         live: u32,
         other: Option<Party>,
     },
+    /// An instruction of a warpgroup that only some of its warps come to, or can come to.
+    PartOfWarpgroup { there: u32 },
+    /// A warpgroup whose threads do not agree on what they multiply.
+    ProductVaries { what: &'static str, other: Party },
     /// A barrier used in a way that its other users do not agree with.
     BarrierMismatch {
         id: u32,
@@ -155,6 +159,7 @@ pub(crate) fn finding(fault: &Fault, party: Party, names: Names<'_>) -> Finding 
         Fault::BarrierDivergence { other, .. } | Fault::BarrierMismatch { other, .. } => {
             other.as_ref()
         }
+        Fault::ProductVaries { other, .. } => Some(other),
         _ => None,
     };
     let (class, space, bytes, message, remedy) = match fault {
@@ -232,6 +237,22 @@ pub(crate) fn finding(fault: &Fault, party: Party, names: Names<'_>) -> Finding 
                 "move the barrier to where all threads of the warp come, or use the non-aligned form with every thread".to_owned(),
             )
         }
+        Fault::PartOfWarpgroup { there } => (
+            Class::BarrierDivergence,
+            "",
+            0..0,
+            format!(
+                "(1) an instruction of four whole warps, from one whose number is a multiple of four, and {there} of them can come to it"
+            ),
+            "launch blocks of a multiple of 128 threads, and let all four warps of a warpgroup come to the same instructions".to_owned(),
+        ),
+        Fault::ProductVaries { what, .. } => (
+            Class::BarrierDivergence,
+            "",
+            0..0,
+            format!("(1) gives the product {what} that differs from that of (2), of the same warpgroup"),
+            "compute descriptors, scale-d and branches from values that are the same in all 128 threads".to_owned(),
+        ),
         Fault::BarrierMismatch { id, misuse, .. } => (
             Class::BarrierMismatch,
             "",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::event::{
     Access, AccessKind, BarrierRole, Copy, CopyKind, ElementCopies, Fence, Groups, MbarrierOp,
-    Monitor, Ordering, Pc, Run, Scope, Site, Window,
+    Monitor, Ordering, Pc, Product, Run, Scope, Site, Window,
 };
 use crate::finding::Class;
 
@@ -18,6 +18,7 @@ use super::hazard::{Deed, Hazard, Place, Suspect, ThreadId, outstanding};
 use super::ledger::Ledger;
 use super::lines::by_number;
 use super::objects::Objects;
+use super::products::Products;
 use super::quick::{Log, Visit};
 use super::record::{Actor, Strength, lanes};
 use super::shadow::{self, GlobalLines};
@@ -50,6 +51,7 @@ pub struct BlockMonitor {
     pub(super) global: GlobalLines,
     pub(super) log: Log,
     pub(super) ledger: Ledger,
+    pub(super) products: Products,
     waits: BTreeMap<Pc, WaitTally>,
     stuck: bool,
     /// Strong reads of global memory whose value the executor has not fetched yet: who, where, and how.
@@ -75,6 +77,7 @@ impl BlockMonitor {
             global: GlobalLines::default(),
             log: Log::default(),
             ledger: Ledger::default(),
+            products: Products::default(),
             waits: BTreeMap::new(),
             stuck: false,
             fetching: Vec::new(),
@@ -243,6 +246,7 @@ impl Monitor for BlockMonitor {
         let sequence = match copy.kind {
             CopyKind::Element => &mut sequences.element,
             CopyKind::BulkLoad | CopyKind::BulkStore => &mut sequences.bulk,
+            CopyKind::Product => &mut sequences.product,
         };
         let running = sequence.committed(copy.lane);
         let warp = site.warp as u16;
@@ -361,6 +365,21 @@ impl Monitor for BlockMonitor {
         });
     }
 
+    fn product(&mut self, site: Site, product: &Product<'_>) {
+        if !self.fetching.is_empty() {
+            self.fetched();
+        }
+        self.issue_product(site, product);
+    }
+
+    fn registers(&mut self, site: Site, reads: &[u32], writes: &[u32]) {
+        self.touch_registers(site, reads, writes);
+    }
+
+    fn product_fence(&mut self, site: Site) {
+        self.fence_products(site);
+    }
+
     fn commit(&mut self, site: Site, groups: Groups) {
         let live = self.threads.warp(site.warp).live;
         if groups == Groups::Element && site.mask != live && site.mask != 0 {
@@ -399,13 +418,18 @@ impl Monitor for BlockMonitor {
             allowed,
             (now, self.era),
         );
+        if groups == Groups::Product {
+            self.products_waited(site, now);
+        }
         if !effect.used {
             return;
         }
-        let immediate = effect
-            .newest
-            .and_then(|newest| self.batches.get(newest))
-            .is_some_and(|newest| newest.work == work);
+        // A product follows its factors at once; what overlaps with it are the copies.
+        let immediate = groups != Groups::Product
+            && effect
+                .newest
+                .and_then(|newest| self.batches.get(newest))
+                .is_some_and(|newest| newest.work == work);
         let suspect = Suspect {
             pc: site.pc,
             execution: site.execution,
@@ -433,7 +457,7 @@ impl Monitor for BlockMonitor {
 
     fn barrier_complete(&mut self, id: u32) {
         // What everybody knows matters to no order, but a proxy fence may still be asked for.
-        if self.threads.barrier_complete(id) && !self.checker.listing.bulk_copies {
+        if self.threads.barrier_complete(id) && !self.checker.listing.async_proxy {
             self.batches.retire(self.threads.common());
             self.log.forget(&self.batches);
         }
@@ -509,7 +533,8 @@ impl Monitor for BlockMonitor {
         let open = sequences
             .element
             .open(site.mask)
-            .chain(sequences.bulk.open(site.mask));
+            .chain(sequences.bulk.open(site.mask))
+            .chain(sequences.product.open(site.mask));
         for (id, lanes) in open {
             if let Some(batch) = self.batches.get(id) {
                 self.ledger.extend(outstanding(batch, lanes, site.pc));

@@ -1,8 +1,9 @@
 //! Findings that are only what another finding looks like from elsewhere: one fault is told once, in its most specific form.
 
-use crate::finding::{Class, Finding, Severity};
+use crate::event::{CopyKind, Pc};
+use crate::finding::{Class, Finding, Party, Severity};
 
-use super::hazard::Hazard;
+use super::hazard::{Deed, Hazard};
 use super::policy::Policy;
 
 /// Puts the executor's findings and the checker's together, without those of the executor that the checker explains.
@@ -59,7 +60,13 @@ fn is_read_early(finding: &Finding, checker: &[Finding]) -> bool {
     checker
         .iter()
         .filter(|other| other.severity == Severity::Error && is_about_order(other.class))
-        .any(|other| other.parties.iter().any(|party| party.line == reader.line))
+        .flat_map(|other| &other.parties)
+        .any(|party| party.line == reader.line || is_product(party) && is_product(reader))
+}
+
+/// Whether a party is a product; what several of them meet is told of one.
+fn is_product(party: &Party) -> bool {
+    party.what.starts_with("wgmma.mma_async")
 }
 
 fn is_about_order(class: Class) -> bool {
@@ -87,23 +94,62 @@ pub(crate) fn fold(
     policy: &Policy,
 ) -> Vec<([u32; 2], Hazard, u64)> {
     let weight = |hazard: &Hazard| policy.level(hazard.class, hazard.disputed());
-    let mut kept: Vec<([u32; 2], Hazard, u64)> = Vec::new();
+    let mut kept: Vec<Entry> = Vec::new();
     for (groups, hazard, count) in list {
-        let same = |(_, other, _): &&mut ([u32; 2], Hazard, u64)| {
+        let around = pair_around_product(&hazard);
+        let same = |entry: &&mut Entry| {
+            let other = &entry.hazard;
+            let met = other.class == hazard.class && around.is_some_and(|pair| entry.meets(pair));
             weight(other) == weight(&hazard)
-                && (is_one_fault(other, &hazard) || is_one_fault(&hazard, other))
+                && (met || is_one_fault(other, &hazard) || is_one_fault(&hazard, other))
         };
         match kept.iter_mut().find(same) {
-            None => kept.push((groups, hazard, count)),
+            None => kept.push(Entry {
+                groups,
+                hazard,
+                count,
+                pairs: around.into_iter().collect(),
+            }),
             Some(entry) => {
-                entry.2 += count;
-                if specific(hazard.class) < specific(entry.1.class) {
-                    (entry.0, entry.1) = (groups, hazard);
+                entry.count += count;
+                entry.pairs.extend(around);
+                if specific(hazard.class) < specific(entry.hazard.class) {
+                    (entry.groups, entry.hazard) = (groups, hazard);
                 }
             }
         }
     }
-    kept
+    let told = kept
+        .into_iter()
+        .map(|entry| (entry.groups, entry.hazard, entry.count));
+    told.collect()
+}
+
+/// A fault with all that was folded into it.
+struct Entry {
+    groups: [u32; 2],
+    hazard: Hazard,
+    count: u64,
+    /// The parties of each, where one of them is a product.
+    pairs: Vec<[Pc; 2]>,
+}
+
+impl Entry {
+    /// Whether a party of one of its pairs is the same.
+    fn meets(&self, [first, second]: [Pc; 2]) -> bool {
+        let meets = |pair: &[Pc; 2]| pair[0] == first || pair[1] == second;
+        self.pairs.iter().any(meets)
+    }
+}
+
+/// The instructions of a hazard between a product and what comes before or after it in memory.
+///
+/// A factor is written by many stores and read by many products, all of which one fence or wait parts.
+fn pair_around_product(hazard: &Hazard) -> Option<[Pc; 2]> {
+    let first = hazard.first?;
+    let product = |deed| deed == Deed::CopyFrom(CopyKind::Product);
+    let by_product = product(first.deed) || product(hazard.second.deed);
+    by_product.then_some([first.pc, hazard.second.pc])
 }
 
 fn is_one_fault(a: &Hazard, b: &Hazard) -> bool {
@@ -163,7 +209,6 @@ fn specific(class: Class) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Party;
 
     fn finding(class: Class, space: &'static str, lines: &[u32]) -> Finding {
         Finding {

@@ -19,6 +19,15 @@ pub(crate) type BatchId = u32;
 pub(crate) enum Seen {
     /// The issuing lanes, at this tick.
     Issuer(Tick),
+    /// Whoever knows any of these lanes of this warp up to this tick.
+    Warp {
+        /// The warp.
+        warp: u16,
+        /// Its lanes, which waited together.
+        lanes: u32,
+        /// When.
+        tick: Tick,
+    },
     /// Whoever observes that the object completed the phase that ended at this tick.
     Object(ObjectId, Tick),
 }
@@ -60,7 +69,12 @@ impl Milestone {
                     clock.known(warp, mask, tick) | (mask & own)
                 }
                 Seen::Object(object, tick) if clock.knows_object(object, tick) => mask,
-                Seen::Object(..) => 0,
+                Seen::Warp { warp, lanes, tick }
+                    if warp == viewer_warp || clock.known(warp, lanes, tick) != 0 =>
+                {
+                    mask
+                }
+                Seen::Object(..) | Seen::Warp { .. } => 0,
             };
             unknown &= !known;
         }
@@ -75,7 +89,8 @@ impl Milestone {
                 Seen::Issuer(_) if own => mask,
                 Seen::Issuer(tick) => clock.known(warp, mask, tick),
                 Seen::Object(object, tick) if clock.knows_object(object, tick) => mask,
-                Seen::Object(..) => 0,
+                Seen::Warp { warp, lanes, tick } if clock.known(warp, lanes, tick) != 0 => mask,
+                Seen::Object(..) | Seen::Warp { .. } => 0,
             };
         }
         unknown
@@ -84,7 +99,7 @@ impl Milestone {
     /// Whether it is reached for all of `lanes` and everybody knows.
     fn is_common_knowledge(&self, lanes: u32, floor: Tick) -> bool {
         let common = self.seen.iter().fold(0, |mask, &(lanes, seen)| match seen {
-            Seen::Issuer(tick) if tick <= floor => mask | lanes,
+            Seen::Issuer(tick) | Seen::Warp { tick, .. } if tick <= floor => mask | lanes,
             _ => mask,
         });
         lanes & !common == 0
@@ -165,7 +180,7 @@ impl Batch {
             .iter()
             .find_map(|&(lanes, seen)| match seen {
                 Seen::Issuer(tick) => Some((tick, lanes)),
-                Seen::Object(..) => None,
+                Seen::Object(..) | Seen::Warp { .. } => None,
             })
     }
 
@@ -265,6 +280,15 @@ impl Batches {
         }
     }
 
+    /// Both sides of all the copies are over for whoever saw this, which the wait at `pc` said.
+    pub(crate) fn reach(&mut self, id: BatchId, seen: Seen, pc: Pc) {
+        if let Some(batch) = self.get_mut(id) {
+            batch.source.reach(batch.lanes, seen);
+            batch.destination.reach(batch.lanes, seen);
+            batch.completed_by.get_or_insert(pc);
+        }
+    }
+
     /// Those of `wanted` lanes' copies whose milestone the viewing lane does not know.
     pub(crate) fn unknown_to(
         &self,
@@ -318,7 +342,7 @@ impl Batches {
     }
 }
 
-/// The group sequences of one warp's lanes, for one of the two kinds of groups.
+/// The group sequences of one warp's lanes, for one kind of groups.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
     /// Groups committed by each lane.
@@ -493,16 +517,19 @@ pub(crate) struct Sequences {
     pub(crate) element: Sequence,
     /// Of `cp.async.bulk`.
     pub(crate) bulk: Sequence,
+    /// Of `wgmma`.
+    pub(crate) product: Sequence,
     /// Ordinary accesses of the warp.
     pub(crate) work: u64,
 }
 
 impl Sequences {
-    /// One of the two.
+    /// One of them.
     pub(crate) fn of(&mut self, groups: Groups) -> &mut Sequence {
         match groups {
             Groups::Element => &mut self.element,
             Groups::Bulk { .. } => &mut self.bulk,
+            Groups::Product => &mut self.product,
         }
     }
 }

@@ -33,6 +33,7 @@ use super::copies::{Batch, BatchId, PassedWait, Sequences, Side};
 use super::fences::Fences;
 use super::objects::Objects;
 use super::policy::Disputed;
+use super::products::{Use, User, why_open};
 use super::record::{Actor, Record, bits};
 use super::shadow::{Clash, Viewer};
 use super::tally::WaitTally;
@@ -63,6 +64,12 @@ pub(crate) enum Deed {
     Wait(Option<u32>),
     /// Closed its running group.
     Commit,
+    /// Issued a product that uses registers.
+    Multiply,
+    /// Read a register.
+    ReadRegister,
+    /// Wrote a register.
+    WriteRegister,
     /// Ended.
     Exit,
     /// Did something to an mbarrier object.
@@ -226,8 +233,18 @@ impl Hazard {
             Fact::LeftOpen { wait, .. } | Fact::Uncommitted { wait } => Some(wait.pc),
             _ => None,
         });
+        let registers = matches!(
+            self.second.deed,
+            Deed::Multiply | Deed::ReadRegister | Deed::WriteRegister
+        );
         match wait {
             Some(wait) => (self.class, None, wait),
+            // One product's registers are many, and one wait or fence would have been for all.
+            None if registers => {
+                let product = self.first.filter(|first| first.deed == Deed::Multiply);
+                let product = product.unwrap_or(self.second);
+                (self.class, None, product.pc)
+            }
             None => (self.class, self.first.map(|first| first.pc), self.second.pc),
         }
     }
@@ -429,8 +446,19 @@ fn with_copy(
 ) -> Class {
     let earlier = &clash.earlier;
     if !earlier.wrote {
+        // Nothing was there to be read but what the copy brings.
+        if matches!(new.deed, Deed::CopyInto(_))
+            && batch.kind == CopyKind::Product
+            && !new.record.prior.content
+        {
+            return Class::UnpublishedCopy;
+        }
         incomplete(batch, scene, facts);
-        return Class::SourceModified;
+        return match new.deed {
+            // To a product a refilled stage is one that it still reads.
+            Deed::CopyInto(_) if batch.kind == CopyKind::Product => Class::OverwriteInUse,
+            _ => Class::SourceModified,
+        };
     }
     if let Deed::CopyInto(_) = new.deed {
         let together = batch.pc == new.record.pc
@@ -440,7 +468,9 @@ fn with_copy(
             facts.push(Fact::SameInstruction);
             return match batch.kind {
                 CopyKind::Element => Class::OverlappingCopies,
-                CopyKind::BulkLoad | CopyKind::BulkStore => Class::UnelectedIssue,
+                CopyKind::BulkLoad | CopyKind::BulkStore | CopyKind::Product => {
+                    Class::UnelectedIssue
+                }
             };
         }
     }
@@ -553,6 +583,36 @@ fn left_open(batch: &Batch, wait: PassedWait) -> Fact {
         group: batch.group,
         needed: wait.committed.saturating_sub(1).saturating_sub(batch.group),
     }
+}
+
+/// Registers of a product that no wait of its warp covered are touched by another instruction.
+pub(crate) fn judge_registers(
+    user: User,
+    batch: Option<&Batch>,
+    second: Suspect,
+) -> Option<Hazard> {
+    let why = why_open(batch, user.group);
+    let class = match (user.what, second.deed, why) {
+        // The text forbids it, and there is nothing that could go wrong.
+        (Use::Fragment, Deed::ReadRegister, _) => return None,
+        (Use::Fragment, ..) => Class::SourceModified,
+        (Use::Accumulator { .. }, Deed::WriteRegister, _) => Class::OverlappingCopies,
+        (_, _, Fact::LeftOpen { .. }) => Class::WaitCount,
+        (_, _, Fact::Uncommitted { .. }) => Class::UncommittedCopy,
+        _ => Class::ReadBeforeWait,
+    };
+    let first = Suspect {
+        pc: user.pc,
+        execution: user.execution,
+        deed: Deed::Multiply,
+        group: Some(user.group),
+        ..second
+    };
+    Some(Hazard {
+        first: Some(first),
+        facts: vec![why],
+        ..Hazard::about(class, second)
+    })
 }
 
 /// Both parties are threads, or the earlier one is and the new one issues a copy.

@@ -20,6 +20,7 @@ mod mbarriers;
 mod notes;
 mod objects;
 mod policy;
+mod products;
 mod quick;
 mod record;
 mod report;
@@ -66,8 +67,8 @@ pub struct Listing {
     pub instructions: Vec<Listed>,
     /// Shared variables: name and offsets in the block's window.
     pub shared: Vec<(String, Range<u64>)>,
-    /// Whether the program contains bulk copies, which go through the async proxy.
-    pub bulk_copies: bool,
+    /// Whether the program contains bulk copies or asynchronous products, which go through the async proxy.
+    pub async_proxy: bool,
 }
 
 impl Listing {

@@ -1,5 +1,7 @@
 //! All words about hazards: headlines, notes and remedies. Nothing is decided here.
 
+mod products;
+
 use nstage_ptx::ast::Instruction;
 
 use crate::event::{CopyKind, Fence, FenceSpace, MbarrierOp};
@@ -149,6 +151,14 @@ fn party(checker: &Checker, group: u32, suspect: &Suspect, class: Class) -> Part
         Deed::Read => format!("{mnemonic} reads"),
         Deed::Write => format!("{mnemonic} writes"),
         Deed::Atomic => format!("{mnemonic} reads and writes"),
+        Deed::CopyFrom(CopyKind::Product) => {
+            format!("{mnemonic} issues the product that reads{copy_group}")
+        }
+        Deed::CopyInto(CopyKind::Product) | Deed::Multiply => {
+            format!("{mnemonic} issues the product{copy_group}")
+        }
+        Deed::ReadRegister => format!("{mnemonic} reads"),
+        Deed::WriteRegister => format!("{mnemonic} writes"),
         Deed::CopyFrom(_) => format!("{mnemonic} issues the copy that reads{copy_group}"),
         Deed::CopyInto(_) => format!("{mnemonic} issues the copy that writes{copy_group}"),
         Deed::Wait(_) => format!("{mnemonic} waits"),
@@ -233,6 +243,9 @@ impl Words<'_> {
 
     fn headline(&self) -> String {
         let bytes = self.bytes();
+        if let Some(headline) = self.product_headline(&bytes) {
+            return headline;
+        }
         match self.hazard.class {
             Class::ReadBeforeWait => {
                 format!("{bytes} read by (2) before (1), the copy that writes them, is complete")
@@ -347,10 +360,11 @@ impl Words<'_> {
                 .instruction(pc)
                 .map_or(0, |listed| listed.line)
         };
+        let [who, what, several] = self.awaited();
         Some(match fact {
             Fact::NeverWaited { group } => {
                 format!(
-                    "the copying thread has not waited since it issued the copy, which is in its group {group}"
+                    "{who} has not waited since it issued the {what}, which is in its group {group}"
                 )
             }
             Fact::LeftOpen {
@@ -360,12 +374,12 @@ impl Words<'_> {
             } => {
                 let fresh = wait.uncommitted.map_or_else(String::new, |pc| {
                     format!(
-                        "; the copies issued at line {} were in no group yet at that wait: committed before it, they count",
+                        "; the {several} issued at line {} were in no group yet at that wait: committed before it, they count",
                         line(pc)
                     )
                 });
                 format!(
-                    "the wait at line {} allows {} open, after {} committed: it completes {}, and the copy is in group {group}; to cover it, it may allow at most {needed}{fresh}",
+                    "the wait at line {} allows {} open, after {} committed: it completes {}, and the {what} is in group {group}; to cover it, it may allow at most {needed}{fresh}",
                     line(wait.pc),
                     groups(wait.pending),
                     groups(wait.committed),
@@ -377,12 +391,17 @@ impl Words<'_> {
                 line(wait)
             ),
             Fact::Uncommitted { wait } => format!(
-                "at the wait at line {} the copy was issued but not committed; a wait covers committed groups only",
+                "at the wait at line {} the {what} was issued but not committed; a wait covers committed groups only",
                 line(wait.pc)
             ),
             Fact::Unpublished { wait } => format!(
-                "the copying thread waited at line {}, which makes the copy visible to that thread alone",
-                line(wait)
+                "{who} waited at line {}, which {} alone",
+                line(wait),
+                if self.first_is_product() {
+                    "tells that warp"
+                } else {
+                    "makes the copy visible to that thread"
+                }
             ),
             Fact::ReaderAhead => {
                 "the reader waited for its own copies of this group, and nothing orders the copying thread's wait before the read".to_owned()
@@ -479,6 +498,9 @@ impl Words<'_> {
     }
 
     fn remedy(&self) -> String {
+        if let Some(remedy) = self.product_remedy() {
+            return remedy;
+        }
         let wait = self.wait_instruction();
         let other = self
             .hazard
@@ -587,7 +609,12 @@ impl Words<'_> {
                     Some(Place::Global) => ".global",
                     _ => ".shared::cta",
                 };
-                format!("put `fence.proxy.async{space}` after the access (1) in its thread, then the barrier, then the copy")
+                let user = if self.second_is_product() {
+                    "product"
+                } else {
+                    "copy"
+                };
+                format!("put `fence.proxy.async{space}` after the access (1) in its thread, then the barrier, then the {user}")
             }
             Class::GlobalRace if self.hazard.facts.contains(&Fact::OtherBlock) => {
                 "give each block its own bytes, use atomics of scope .gpu, or hand over with release and acquire (fences included) of scope .gpu".to_owned()

@@ -163,6 +163,11 @@ impl Threads {
         into.order.raise(warp as u16, mask, self.now);
     }
 
+    /// Puts another piece of knowledge in the place of what a warp's lanes know, for a while.
+    pub(crate) fn replace_known(&mut self, warp: u32, known: Known) -> Known {
+        std::mem::replace(&mut self.warps[warp as usize].known, known)
+    }
+
     /// The lanes of `mask` learn `what`.
     pub(crate) fn acquire(&mut self, warp: u32, mask: u32, what: &Arc<Knowledge>) {
         let target = &mut self.warps[warp as usize];

@@ -14,7 +14,7 @@ use super::hazard::{
 use super::lines::{each_line, each_line_of_run, each_range};
 use super::notes::{Kind, Meta};
 use super::quick::{Prior, Summary, Visit};
-use super::record::{Actor, LINE, Record, bits, lanes};
+use super::record::{Actor, Footprint, LINE, Record, bits, lanes};
 use super::shadow::Viewer;
 use super::threads::Known;
 use crate::lanes::twice;
@@ -107,6 +107,14 @@ impl BlockMonitor {
         });
     }
 
+    /// What a product reads of one line.
+    pub(super) fn visit_line(&mut self, visit: &Visit<'_>, line: u64, print: Footprint) {
+        self.play_log();
+        let (_, prior) = self.sum_up(visit, line..=line);
+        let record = visit.record(print, prior);
+        self.touch(visit.place, line, record, visit.deed, visit.group);
+    }
+
     fn summary(&mut self, place: Place, line: u64) -> &mut Summary {
         match place {
             Place::Shared(rank) => &mut self.shared[usize::from(rank)].summary(line).summary,
@@ -145,7 +153,7 @@ impl BlockMonitor {
     /// Plays the log into the shadow.
     pub(super) fn play_log(&mut self) {
         let block_warps = self.checker.shape.block_warps() as u16;
-        let keep = self.checker.listing.bulk_copies;
+        let keep = self.checker.listing.async_proxy;
         let (threads, batches) = (&self.threads, &self.batches);
         let (shared, global) = (&mut self.shared, &mut self.global);
         self.log.play(|place, line, deed, record| {
@@ -177,7 +185,7 @@ impl BlockMonitor {
             known: &self.threads.warp(u32::from(record.warp)).known,
             batches: &self.batches,
             common: self.threads.common(),
-            keep: self.checker.listing.bulk_copies,
+            keep: self.checker.listing.async_proxy,
         };
         let accused = Accused {
             record: &record,

@@ -521,7 +521,7 @@ impl<M: Monitor> Group<'_, M> {
     }
 
     #[cold]
-    fn uninitialized(&mut self, warp: &Warp, touch: &Touch<'_>, segment: &Segment) {
+    pub(crate) fn uninitialized(&mut self, warp: &Warp, touch: &Touch<'_>, segment: &Segment) {
         let unwritten = |lane: &usize| {
             segment.valid_bits(touch.addresses[*lane], touch.bytes) != low_bits(touch.bytes)
         };

@@ -115,6 +115,15 @@ impl<M: Monitor> Group<'_, M> {
     ) -> Result<(), Stop> {
         match self.collective_at(pc).kind {
             CollectiveKind::Sync => self.monitor.warp_sync(self.site(pc, mask)),
+            CollectiveKind::Converge => {}
+            CollectiveKind::ProductFence => {
+                self.check_warpgroup(warp, pc, mask)?;
+                self.monitor.product_fence(self.site(pc, mask));
+            }
+            CollectiveKind::ProductCommit => {
+                self.check_warpgroup(warp, pc, mask)?;
+                self.commit_products(pc, mask);
+            }
             CollectiveKind::Shuffle(shuffle) => shuffle_lanes(warp, &shuffle, mask),
             CollectiveKind::Vote(vote) => vote_lanes(warp, &vote, mask),
             CollectiveKind::Match(matching) => match_lanes(warp, &matching, mask),

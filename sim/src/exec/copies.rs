@@ -288,6 +288,8 @@ impl<M: Monitor> Group<'_, M> {
         let committed = match groups {
             Groups::Element => &mut warp.copies.committed,
             Groups::Bulk { .. } => &mut warp.copies.bulk_committed,
+            // Those are counted by warpgroup.
+            Groups::Product => return,
         };
         for (lane, committed) in committed.iter_mut().enumerate() {
             *committed += mask >> lane & 1;
@@ -306,6 +308,7 @@ impl<M: Monitor> Group<'_, M> {
         match groups {
             Groups::Element => self.land_groups(warp, pending, mask),
             Groups::Bulk { read } => self.wait_bulk(warp, pending.unwrap_or(0), read, mask),
+            Groups::Product => {}
         }
         self.monitor.wait(self.site(pc, mask), groups, pending);
     }

@@ -10,6 +10,7 @@ use super::barrier::Barriers;
 use super::bulk::Flight;
 use super::cluster::ClusterBarrier;
 use super::machine::Machine;
+use super::product::{Factors, WARPS, Warpgroup};
 use super::shared::SharedMemory;
 use super::warp::{Fragment, Wait, Warp};
 use crate::event::{Monitor, Pc, Site};
@@ -65,6 +66,8 @@ pub(crate) struct Block {
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: SharedMemory,
     pub(crate) barriers: Barriers,
+    /// Its warps by four.
+    pub(crate) warpgroups: Vec<Warpgroup>,
     /// Warps with threads that have not ended.
     pub(crate) live: u32,
 }
@@ -123,6 +126,8 @@ pub(crate) struct Group<'m, M> {
     /// Bulk copies in flight, in order of issue.
     pub(crate) flights: VecDeque<Flight>,
     pub(crate) cluster: ClusterBarrier,
+    /// Room for the factors of an asynchronous product, once there was one.
+    pub(crate) factors: Option<Box<Factors>>,
     /// State of the random landing.
     random: u64,
     /// Rounds in which waits answered although nothing had changed.
@@ -160,6 +165,7 @@ impl<'m, M: Monitor> Group<'m, M> {
                 warps,
                 shared: SharedMemory::new(machine.program, machine.dynamic_shared)?,
                 barriers: Barriers::default(),
+                warpgroups: Vec::new(),
             });
         }
         let mut group = Self {
@@ -183,6 +189,7 @@ impl<'m, M: Monitor> Group<'m, M> {
             next_copy: 0,
             flights: VecDeque::new(),
             cluster: ClusterBarrier::default(),
+            factors: None,
             random: 0,
             answers: 0,
             nudged: 0,
@@ -200,6 +207,11 @@ impl<'m, M: Monitor> Group<'m, M> {
     fn begin(&mut self) {
         self.cluster
             .reset(self.blocks.len() * self.machine.warps() as usize);
+        let warpgroups = (self.machine.warps() as usize).div_ceil(WARPS);
+        for block in &mut self.blocks {
+            block.warpgroups.clear();
+            block.warpgroups.resize_with(warpgroups, Warpgroup::default);
+        }
         if let Landing::Random(seed) = self.machine.options.landing {
             // Never zero, which the generator cannot leave.
             self.random = (seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1;
@@ -219,6 +231,9 @@ impl<'m, M: Monitor> Group<'m, M> {
         let choice = self.draw();
         if choice & 1 != 0 {
             self.land_some(warp, choice >> 1);
+        }
+        if choice & 4 != 0 {
+            self.land_product_at_random(warp);
         }
         if choice & 2 != 0 && !self.flights.is_empty() {
             let at = (choice >> 2) as usize % self.flights.len();
@@ -436,6 +451,7 @@ impl<'m, M: Monitor> Group<'m, M> {
                     passed
                 }
                 Wait::Cluster { generation } => self.cluster.generation != generation,
+                Wait::Products { count } => self.may_pass_products(count),
                 Wait::Mbarrier {
                     rank,
                     offset,

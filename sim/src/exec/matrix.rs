@@ -34,6 +34,7 @@ impl<M: Monitor> Group<'_, M> {
                 Ok(())
             }
             Matrix::Fragment(fragment) => self.move_fragment(warp, pc, fragment, mask),
+            Matrix::GroupProduct(product) => self.issue_product(warp, pc, product, mask),
             Matrix::Product(product) => {
                 multiply(warp, &program.tables.lists, product, mask);
                 Ok(())

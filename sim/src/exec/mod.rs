@@ -13,6 +13,7 @@ mod machine;
 mod matrix;
 mod mbarrier;
 mod pool;
+mod product;
 mod roll;
 mod shared;
 mod step;

@@ -313,6 +313,29 @@ impl<M: Monitor> Group<'_, M> {
                     check!(self.cluster_arrive(warp, pc, active, ordering));
                     pc += 1;
                 }
+                Op::WaitProducts(allowed) => {
+                    if mask != 0 {
+                        match self.wait_products(warp, index, pc, allowed, mask) {
+                            Ok(true) => {}
+                            Ok(false) => pause!(),
+                            Err(stop) => {
+                                leave!();
+                                return Err(stop);
+                            }
+                        }
+                    }
+                    pc += 1;
+                }
+                Op::Registers(at) => {
+                    if M::JUDGES && mask != 0 {
+                        let touch = &program.tables.touches[at as usize];
+                        let site = self.site(pc, mask);
+                        self.monitor.registers(site, &touch.reads, &touch.writes);
+                    }
+                    // It is no instruction of the kernel's.
+                    left += 1;
+                    pc += 1;
+                }
                 Op::ClusterWait(ordering) => {
                     if !self.cluster_wait(warp, index, pc, active, ordering) {
                         pause!();

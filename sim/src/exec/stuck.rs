@@ -6,6 +6,7 @@
 
 use super::group::{Group, Stop};
 use super::mbarrier::At;
+use super::product::WARPS;
 use super::roll::{Seats, join};
 use super::warp::{Fragment, Wait};
 use crate::event::Monitor;
@@ -175,6 +176,7 @@ impl<M: Monitor> Group<'_, M> {
             Wait::Gather => Blocked::Gather,
             Wait::Lanes(members) => Blocked::Lanes { members },
             Wait::Cluster { .. } => Blocked::Cluster,
+            Wait::Products { .. } => Blocked::Products,
             Wait::Barrier { id, .. } => {
                 let block = &self.blocks[usize::from(rank)];
                 let round = block.barriers.waiting(id);
@@ -237,6 +239,17 @@ impl<M: Monitor> Group<'_, M> {
                     rank,
                     warp: index,
                     lanes: other.live,
+                });
+                (Vec::new(), absent.collect())
+            }
+            Wait::Products { count } => {
+                let group = warp as usize / WARPS;
+                let first = group * WARPS;
+                let missing = block.warpgroups[group].missing(count);
+                let absent = missing.map(|place| Seats {
+                    rank,
+                    warp: (first + place) as u32,
+                    lanes: block.warps[first + place].live,
                 });
                 (Vec::new(), absent.collect())
             }

@@ -26,6 +26,8 @@ pub(crate) enum Wait {
     Barrier { id: u32, generation: u64 },
     /// The cluster barrier.
     Cluster { generation: u64 },
+    /// The other warps of its warpgroup to issue so many products.
+    Products { count: u32 },
     /// An mbarrier of the block of that rank to change.
     Mbarrier {
         rank: u16,

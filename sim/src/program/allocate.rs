@@ -4,6 +4,8 @@
 //! a row is 128 or 256 bytes. Here registers whose values are never wanted at the same time share a row.
 //! Lanes are threads of their own, and writes touch only the lanes that execute, so that what is right for one thread is right for all.
 
+use std::collections::HashSet;
+
 use nstage_ptx::ast::{Function, Space, Type};
 use nstage_ptx::body::Body;
 use nstage_ptx::cfg::Cfg;
@@ -12,6 +14,9 @@ use nstage_ptx::uses::Role;
 use super::decode::file_of;
 use crate::lanes::File;
 
+/// The opcode whose registers are used after it.
+const PRODUCT: &str = "wgmma";
+
 /// Where the registers of a body are, counted from the first of its rows in each file.
 #[derive(Debug)]
 pub(super) struct Allocation<'m> {
@@ -19,6 +24,8 @@ pub(super) struct Allocation<'m> {
     lines: Vec<Vec<(&'m str, u32)>>,
     /// Type, elements and first row of each register.
     registers: Vec<(Type, u32, u32)>,
+    /// For each line, rows of 32 bits that products use and how this line, which is no product, uses them.
+    touched: Vec<Vec<(u32, Role)>>,
     /// Rows needed in each file: 32 bits, 64 bits, predicates.
     pub(super) counts: [u32; 3],
 }
@@ -51,6 +58,11 @@ impl<'m> Allocation<'m> {
         Some(self.registers[*id as usize])
     }
 
+    /// Rows of 32 bits that asynchronous products use and a line that is none touches.
+    pub(super) fn touched(&self, line: usize) -> &[(u32, Role)] {
+        self.touched.get(line).map_or(&[], Vec::as_slice)
+    }
+
     /// Allocates the registers of a body; `None` when its branches make no sense, which decoding will say.
     pub(super) fn new(function: &'m Function) -> Option<Self> {
         let body = Body::new(function);
@@ -73,6 +85,7 @@ impl<'m> Allocation<'m> {
                 names
             })
             .collect();
+        let of_products = registers_of_products(&body);
         let mut rows = vec![0; body.registers.len()];
         let mut free: [Vec<u32>; 3] = Default::default();
         let mut counts = [0; 3];
@@ -82,7 +95,8 @@ impl<'m> Allocation<'m> {
             let declared = body.registers[interval.register as usize].declaration;
             let (file, words) = file_of(declared.ty);
             let size = words * u32::from(declared.vector.max(1));
-            if size > 1 {
+            // What a product still writes behind its last use must be nobody else's.
+            if size > 1 || of_products.contains(&interval.register) {
                 dedicated.push((interval.register, slot(file), size));
                 continue;
             }
@@ -110,6 +124,7 @@ impl<'m> Allocation<'m> {
             rows[register as usize] = counts[slot];
             counts[slot] += size;
         }
+        let touched = touches(&body, &of_products, &rows);
         let declared = body.registers.iter().map(|register| register.declaration);
         let registers = declared
             .zip(rows)
@@ -117,9 +132,43 @@ impl<'m> Allocation<'m> {
         Some(Self {
             lines,
             registers: registers.collect(),
+            touched,
             counts,
         })
     }
+}
+
+/// Registers of 32 bits that `wgmma` names.
+fn registers_of_products(body: &Body<'_>) -> HashSet<u32> {
+    let products =
+        (0..body.lines.len()).filter(|line| body.lines[*line].instruction.opcode == PRODUCT);
+    let named = products.flat_map(|line| body.uses(line));
+    named
+        .filter_map(|used| used.register)
+        .map(|id| id.0)
+        .filter(|id| {
+            let declared = body.registers[*id as usize].declaration;
+            file_of(declared.ty) == (File::R32, 1) && declared.vector <= 1
+        })
+        .collect()
+}
+
+/// Which of these registers each line touches that is no product.
+fn touches(body: &Body<'_>, registers: &HashSet<u32>, rows: &[u32]) -> Vec<Vec<(u32, Role)>> {
+    if registers.is_empty() {
+        return Vec::new();
+    }
+    let of_line = |line: usize| {
+        if body.lines[line].instruction.opcode == PRODUCT {
+            return Vec::new();
+        }
+        let used = body.uses(line).iter();
+        used.filter_map(|used| Some((used.register?.0, used.role)))
+            .filter(|(id, _)| registers.contains(id))
+            .map(|(id, role)| (rows[id as usize], role))
+            .collect()
+    };
+    (0..body.lines.len()).map(of_line).collect()
 }
 
 /// The interval of every register, in order of its first line.

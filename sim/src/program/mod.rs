@@ -135,6 +135,7 @@ pub(crate) struct Tables {
     pub(crate) barriers: Vec<op::Barrier>,
     pub(crate) collectives: Vec<op::Collective>,
     pub(crate) matrices: Vec<op::Matrix>,
+    pub(crate) touches: Vec<op::RegisterTouch>,
     pub(crate) unsupported: Vec<String>,
     /// Registers of vectors, branch targets.
     pub(crate) lists: Vec<u32>,
@@ -251,7 +252,13 @@ impl Program {
         Listing {
             instructions: self.places.iter().map(listed).collect(),
             shared: shared.collect(),
-            bulk_copies: !self.tables.bulks.is_empty() || !self.tables.tensors.is_empty(),
+            async_proxy: !self.tables.bulks.is_empty()
+                || !self.tables.tensors.is_empty()
+                || self
+                    .tables
+                    .matrices
+                    .iter()
+                    .any(|matrix| matches!(matrix, op::Matrix::GroupProduct(_))),
         }
     }
 

@@ -9,8 +9,10 @@ use std::ops::Range;
 use crate::event::{Fence, Groups, Ordering, Pc, Scope};
 use crate::lanes::Registers;
 use crate::matrix::Row;
+use crate::matrix::descriptor::Major;
 use crate::matrix::mma::Mma;
 use crate::matrix::quad::Order;
+use crate::matrix::wgmma::Wgmma;
 use crate::matrix::wmma::{self, Wmma};
 
 /// Index of a register in its part of the register file.
@@ -129,6 +131,10 @@ pub(crate) enum Op {
     Commit(Groups),
     /// `cp.async.wait_group`, `wait_all` (without a number).
     Wait(Groups, Option<u32>),
+    /// `wgmma.wait_group`, behind the meeting of its lanes.
+    WaitProducts(u32),
+    /// No instruction: says that the next one touches registers that products use.
+    Registers(u32),
     /// `cp.async.mbarrier.arrive`.
     CopyArrive(u32),
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
@@ -329,6 +335,12 @@ pub(crate) struct Collective {
 pub(crate) enum CollectiveKind {
     /// `bar.warp.sync`: nothing more.
     Sync,
+    /// Lanes that only come together.
+    Converge,
+    /// `wgmma.fence`.
+    ProductFence,
+    /// `wgmma.commit_group`.
+    ProductCommit,
     Shuffle(Shuffle),
     Vote(Vote),
     Match(Match),
@@ -560,6 +572,33 @@ pub(crate) enum Matrix {
     Fragment(FragmentMove),
     /// `mma.sync`, `wmma.mma`.
     Product(Product),
+    /// `wgmma.mma_async`.
+    GroupProduct(GroupProduct),
+}
+
+/// `wgmma.mma_async`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupProduct {
+    pub(crate) wgmma: Wgmma,
+    /// Where the accumulators start in the register list; the registers of a follow them, where it is in registers.
+    pub(crate) first: u32,
+    /// The descriptor of a; [`NONE`] where it is in registers.
+    pub(crate) a: Reg,
+    /// The descriptor of b.
+    pub(crate) b: Reg,
+    /// Whether the accumulators count.
+    pub(crate) accumulate: Guard,
+    /// Whether a and b are negated.
+    pub(crate) negate: [bool; 2],
+    /// In which direction a and b lie in memory.
+    pub(crate) majors: [Major; 2],
+}
+
+/// Registers that products use, as an instruction that is none touches them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RegisterTouch {
+    pub(crate) reads: Vec<Reg>,
+    pub(crate) writes: Vec<Reg>,
 }
 
 /// `ldmatrix`, `stmatrix`.

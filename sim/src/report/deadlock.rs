@@ -30,6 +30,8 @@ pub(crate) enum Blocked {
     Lanes { members: u32 },
     /// The cluster barrier.
     Cluster,
+    /// The other warps of a warpgroup.
+    Products,
     /// A block barrier, in warps.
     Barrier { id: u32, arrived: u32, wanted: u32 },
     /// An mbarrier's phase.
@@ -292,6 +294,9 @@ fn note(number: usize, line: &WaitLine, names: Names<'_>) -> String {
         Blocked::Lanes { members } => {
             format!("{who}: wait for lanes {members:#010x} of their warp{never}")
         }
+        Blocked::Products => format!(
+            "{who}: wait for products that not every warp of their warpgroup has issued{never}"
+        ),
         Blocked::Cluster => format!("{who}: wait at the cluster barrier{never}"),
         Blocked::Barrier {
             id,

@@ -89,7 +89,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn findings(steps: &[Step], quick: bool, bulk_copies: bool) -> Vec<Finding> {
+fn findings(steps: &[Step], quick: bool, async_proxy: bool) -> Vec<Finding> {
     let listing = Listing {
         instructions: (0..steps.len())
             .map(|line| Listed {
@@ -97,7 +97,7 @@ fn findings(steps: &[Step], quick: bool, bulk_copies: bool) -> Vec<Finding> {
                 ..Listed::default()
             })
             .collect(),
-        bulk_copies,
+        async_proxy,
         ..Listing::default()
     };
     let mut checker = Checker::new(
@@ -352,9 +352,9 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
     #[test]
-    fn the_quick_path_changes_no_finding(steps in vec(step(), 1..40), bulk_copies: bool) {
-        let quick = findings(&steps, true, bulk_copies);
-        let thorough = findings(&steps, false, bulk_copies);
+    fn the_quick_path_changes_no_finding(steps in vec(step(), 1..40), async_proxy: bool) {
+        let quick = findings(&steps, true, async_proxy);
+        let thorough = findings(&steps, false, async_proxy);
         prop_assert_eq!(quick, thorough);
     }
 

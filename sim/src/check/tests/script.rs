@@ -195,7 +195,7 @@ pub(super) fn run(script: &Script) -> Vec<Finding> {
             })
             .collect(),
         shared: vec![("tile".to_owned(), 0..4096)],
-        bulk_copies: script
+        async_proxy: script
             .lines
             .iter()
             .any(|line| line.verb.starts_with("bulk")),

@@ -13,7 +13,7 @@ use crate::program::op::{CollectiveKind, FragmentMove, Matrix, Product, ProductK
 const ORDERS: [(&str, Order); 2] = [("row", Order::Row), ("col", Order::Column)];
 
 /// A shape's word, `m16n8k16`.
-fn shape(word: &str) -> Option<Shape> {
+pub(super) fn shape(word: &str) -> Option<Shape> {
     let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
     Some(Shape::new(
@@ -23,7 +23,7 @@ fn shape(word: &str) -> Option<Shape> {
     ))
 }
 
-fn element(ty: Type) -> Decoded<Element> {
+pub(super) fn element(ty: Type) -> Decoded<Element> {
     Ok(match ty {
         Type::F16 => Element::F16,
         Type::BF16 => Element::Bf16,
@@ -36,7 +36,7 @@ fn element(ty: Type) -> Decoded<Element> {
     })
 }
 
-fn accumulator(ty: Type, saturate: bool) -> Decoded<Accumulator> {
+pub(super) fn accumulator(ty: Type, saturate: bool) -> Decoded<Accumulator> {
     Ok(match ty {
         Type::F32 => Accumulator::F32,
         Type::F16 => Accumulator::F16,
@@ -69,7 +69,7 @@ impl<'m> Decoder<'m> {
     }
 
     /// `.sync.aligned`, which all of them have.
-    fn together(mods: &mut Mods<'_>) -> Decoded {
+    pub(super) fn together(mods: &mut Mods<'_>) -> Decoded {
         if mods.flag("sync") && mods.flag("aligned") {
             Ok(())
         } else {
@@ -77,7 +77,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    fn push_matrix(&mut self, guard: Guard, matrix: Matrix) -> Decoded {
+    pub(super) fn push_matrix(&mut self, guard: Guard, matrix: Matrix) -> Decoded {
         self.tables.matrices.push(matrix);
         let at = self.tables.matrices.len() as u32 - 1;
         let everybody = self.constant32(u32::MAX);
@@ -252,7 +252,7 @@ impl<'m> Decoder<'m> {
     }
 
     /// Puts the registers of vectors into the register list, one after the other; says where they start.
-    fn matrix_registers(&mut self, vectors: &[(&Operand, usize, bool)]) -> Decoded<u32> {
+    pub(super) fn matrix_registers(&mut self, vectors: &[(&Operand, usize, bool)]) -> Decoded<u32> {
         let first = self.tables.lists.len() as u32;
         for &(vector, count, read) in vectors {
             for element in self.vector(vector, count)? {

@@ -21,6 +21,7 @@ mod mods;
 mod moves;
 mod names;
 mod operand;
+mod product;
 mod sync;
 mod tensor;
 
@@ -385,6 +386,7 @@ impl<'m> Decoder<'m> {
             ..self.place
         };
         let start = self.code.len();
+        self.tell_touched(instruction);
         match self.dispatch(instruction) {
             Ok(()) => Ok(()),
             Err(Refusal::Error(error)) => Err(error),
@@ -438,6 +440,7 @@ impl<'m> Decoder<'m> {
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => {
                 self.matrix(instruction, guard, &mut mods)
             }
+            "wgmma" => self.wgmma(instruction, guard, &mut mods),
             "cp" => self.cp(instruction, guard, &mut mods),
             "bar" | "barrier" => self.barrier(instruction, guard, &mut mods),
             "fence" | "membar" => self.fence(instruction, guard, &mut mods),
