@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+#[allow(unreachable_pub, reason = "the file is a library of its own elsewhere")]
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;
 
